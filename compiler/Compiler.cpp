@@ -51,7 +51,8 @@ static bool isImage(sparsec_emit_t emit) {
 
 /// Whether the pipeline of a target goes through a stage.
 static bool hasStage(StringRef target, sparsec_emit_t emit) {
-  if (emit == SPARSEC_EMIT_IMAGE || emit == SPARSEC_EMIT_MLIR || emit == SPARSEC_EMIT_LLVM)
+  if (llvm::is_contained(
+          {SPARSEC_EMIT_IMAGE, SPARSEC_EMIT_MLIR, SPARSEC_EMIT_SCHEDULE, SPARSEC_EMIT_TILE, SPARSEC_EMIT_LLVM}, emit))
     return true;
   bool onGpu = findChip(target);
   return onGpu == (emit != SPARSEC_EMIT_HOST);

@@ -29,7 +29,7 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
     plan can pack small blocks in larger ones. A `schedule` that is already there wins and is only checked. Without
     `planned_schedules`, `narrow_schedules` or `packed_schedules` beside it, the kernel gets none of these. Refuses a
     schedule that does not fit the chip. A remark for each kernel is a table of the candidates with their cost or the
-    limit they break. Does nothing for the host.
+    limit they break. The host has one schedule for each kernel op, in place of all that are there.
 
     `sparsec.refused_schedules`, `sparsec.refused_fallback_schedules`, `sparsec.refused_planned_schedules`,
     `sparsec.refused_narrow_schedules` and `sparsec.refused_packed_schedules` on a kernel say why ptxas refused the
@@ -54,7 +54,8 @@ def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
   let description = [{
     Each `sparsec.kernel` gets one `sparsec.program` per schedule in a `gpu.module`: a tile loop around a block loop (of
     attention: a loop over key blocks) that loads, multiplies and stores, in values form. Those of `sparsec.sddmm` and
-    `sparsec.spgemm` have roles from the start. The kernel op stays as the description of the interface.
+    `sparsec.spgemm` for a GPU have roles from the start. A program of the host is beside its kernel, in values form.
+    The kernel op stays as the description of the interface.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
@@ -104,11 +105,15 @@ def LowerMathPass : Pass<"sparsec-lower-math", "::mlir::ModuleOp"> {
 }
 
 def EmitHostPass : Pass<"sparsec-emit-host", "::mlir::ModuleOp"> {
-  let summary = "Emits kernels as loops for the processor";
+  let summary = "Emits programs as loops for the processor";
   let description = [{
-    Replaces every `sparsec.kernel` by an `llvm.func` of type sparsec_host_kernel_t (launch_info.h): loops over tiles,
-    blocks and elements in `scf` and `arith`. bf16 is i16 from the load to the store. Keeps the kernel op as the
-    description of the interface. The function carries the same `sparsec.*` attributes as those of sparsec-emit-tiles.
+    Replaces every `sparsec.program` of the host by an `llvm.func` of type sparsec_host_kernel_t (launch_info.h), op by
+    op: loops over tiles, blocks and elements in `scf` and `arith`. bf16 is i16 from the load to the store. The function
+    carries the same `sparsec.*` attributes as those of sparsec-emit-tiles.
+
+    ```mlir
+    sparsec.program @k.host ... { ... }  ==>  llvm.func @k.host(%slots: !llvm.ptr, %begin: i64, %end: i64) { ... }
+    ```
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];

@@ -44,6 +44,14 @@ void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
   if (last == Stage::Mlir)
     return;
 
+  passes.addPass(createSelectSchedulePass());
+  if (last == Stage::Schedule)
+    return;
+
+  passes.addPass(createLowerToTilesPass());
+  if (last == Stage::Tile)
+    return;
+
   passes.addPass(createEmitHostPass());
   passes.addPass(createEmbedLaunchInfoPass());
   addHostConversionPasses(passes);

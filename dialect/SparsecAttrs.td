@@ -83,12 +83,13 @@ def Sparsec_BroadcastAttr : Sparsec_EnumAttr<Sparsec_Broadcast, "broadcast"> {
 }
 def Sparsec_BroadcastArrayAttr : TypedArrayAttrBase<Sparsec_BroadcastAttr, "array of broadcasts">;
 
-def Sparsec_Instruction : I32EnumAttr<"Instruction", "matrix instruction of a schedule", [
-    I32EnumAttrCase<"wgmma", 1>, I32EnumAttrCase<"mma_sync", 2>]> {
+def Sparsec_Instruction : I32EnumAttr<"Instruction", "matrix instruction of a schedule, or what a host has instead", [
+    I32EnumAttrCase<"wgmma", 1>, I32EnumAttrCase<"mma_sync", 2>, I32EnumAttrCase<"multiply_add", 3>]> {
   let cppNamespace = "::sparsec";
 }
-def Sparsec_Copy : I32EnumAttr<"Copy", "how operands reach shared memory", [
-    I32EnumAttrCase<"tma", 1>, I32EnumAttrCase<"cp_async", 2>, I32EnumAttrCase<"scalar", 3>]> {
+def Sparsec_Copy : I32EnumAttr<"Copy", "how operands reach shared memory, or the buffers of a host", [
+    I32EnumAttrCase<"tma", 1>, I32EnumAttrCase<"cp_async", 2>, I32EnumAttrCase<"scalar", 3>,
+    I32EnumAttrCase<"unpack", 4>]> {
   let cppNamespace = "::sparsec";
 }
 
@@ -139,7 +140,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
 
     - `instruction`, `copy`: the matrix instruction, and the copy that brings operands to shared memory (`tma`: the
       tensor memory accelerator; `cp_async`: asynchronous copies of 16 bytes; `scalar`: element by element, for any
-      alignment).
+      alignment). The host has `multiply_add`, a multiply-add of vectors of f32, and `unpack`, which writes elements as
+      f32 to a buffer on the stack. `sparsec-select-schedule` writes them for the host, and no chip has them.
     - `tile_m` x `tile_n`: result elements of one CTA. `tile_k`: depth of one stage. If `tile_k` is larger than the
       block's columns c, one stage has `tile_k / c` blocks. If it is smaller, it cuts a block into chunks.
     - `stages`: slots of the ring.
@@ -192,6 +194,10 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$block_stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether no chip has this schedule.
+    bool isForHost() const { return getInstruction() == Instruction::multiply_add || getCopy() == Copy::unpack; }
+  }];
 }
 
 def Sparsec_ParameterKind : I32EnumAttr<"ParameterKind", "where the runtime takes a machine-kernel parameter from", [

@@ -329,6 +329,21 @@ LogicalResult BlockLoopOp::verifyRegions() {
   return verifyYield(*this);
 }
 
+LogicalResult LoadPartOp::verify() {
+  auto tensor = dyn_cast<RankedTensorType>(getSource().getType());
+  bool isMatrix = isa<BsrType>(getSource().getType());
+  // load_part_c1
+  if (!isMatrix && !(tensor && tensor.getRank() == 2))
+    return emitOpError("expects a tensor of rank 2 or a !sparsec.bsr, but got ") << getSource().getType();
+  // load_part_c2
+  if (size_t expected = isMatrix ? 3 : 2; getCoordinates().size() != expected)
+    return emitOpError("expects ") << expected << " coordinates, but got " << getCoordinates().size();
+  // load_part_c3
+  if (getDepth() && !isMatrix)
+    return emitOpError("expects a depth only for a block, but got ") << getSource().getType();
+  return success();
+}
+
 LogicalResult ChainOp::verify() {
   BufferType a = getA().getType(), x = getX().getType();
   AccumulatorType accumulator = getAccumulator().getType();

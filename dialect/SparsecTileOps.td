@@ -2,11 +2,12 @@
 // Tile ops: how a kernel is computed. A program is one machine kernel; its tile loop walks result tiles, its block loop
 // the blocks of a tile's row. Two forms:
 //
-//   values    (after sparsec-lower-to-tiles)    load, chain, store: what happens, as if by one thread
+//   values    (after sparsec-lower-to-tiles)    load, chain, store: what happens, as if by one thread. The emitter of
+//             the host translates this form
 //   roles     (after sparsec-pipeline-stages)   what the threads of the machine do, in its order, with rings of
 //             shared-memory slots between copies and products (docs/tile-programs.md)
 //
-// The emitter turns the second form into NVVM, op by op.
+// The emitter of GPUs turns the second form into NVVM, op by op.
 
 #ifndef SPARSEC_TILE_OPS_TD
 #define SPARSEC_TILE_OPS_TD
@@ -28,11 +29,12 @@ def Sparsec_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmR
 
 def Sparsec_ProgramOp : Sparsec_Op<"program", [
     IsolatedFromAbove, Symbol, SingleBlock, NoTerminator,
-    HasParent<"::mlir::gpu::GPUModuleOp">, // program_c1
+    ParentOneOf<["::mlir::gpu::GPUModuleOp", "::mlir::ModuleOp"]>, // program_c1
     ]> {
   let summary = "One machine kernel: a variant of a sparsec.kernel with one schedule.";
   let description = [{
-    The region's arguments are the kernel's arguments, inputs then results. `kernel` names the `sparsec.kernel`,
+    The region's arguments are the kernel's arguments, inputs then results. Programs of a GPU are in a `gpu.module`,
+    and those of the host beside their kernels. `kernel` names the `sparsec.kernel`,
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
     row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. A program
     of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. One with
@@ -166,6 +168,26 @@ def Sparsec_LoadOp : Sparsec_Op<"load", [Pure]> {
   let assemblyFormat = [{
     `` $operand $source `[` $tile `,` $block `,` $chunk `]` attr-dict `:` type($source) `->` type($result)
   }];
+}
+
+def Sparsec_LoadPartOp : Sparsec_Op<"load_part", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Values form: the part of an operand that begins at coordinates.";
+  let description = [{
+    The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
+    number of the block, the row and the column inside it. Elements outside the source or outside the block are zero.
+    `depth(%k)` is the place of a block along K, counted in blocks: its elements beyond the K of the matrix are zero,
+    too.
+
+    ```mlir
+    %a = sparsec.load_part a %w[%block, %c0, %c0] depth(%k) : !sparsec.bsr<?x?xf16, block = 32x48> -> <32, 48, f16>
+    ```
+  }];
+  let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Optional<I32>:$depth, Sparsec_OperandAttr:$operand);
+  let results = (outs Sparsec_BufferType:$result);
+  let assemblyFormat = [{
+    `` $operand $source `[` $coordinates `]` (`depth` `(` $depth^ `)`)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Sparsec_ChainOp : Sparsec_Op<"chain", [

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec-emit-host: a sparsec.kernel becomes one function of type sparsec_host_kernel_t (launch_info.h). HostSpmm.cpp,
-// HostSddmm.cpp, HostSpgemm.cpp and HostAttention.cpp say how each family is computed.
+// sparsec-emit-host: a sparsec.program in values form becomes one function of type sparsec_host_kernel_t
+// (launch_info.h), op by op (host/HostProgram.h).
 
-#include "host/HostBuilder.h"
 #include "host/HostMath.h"
-
-#include "llvm/ADT/TypeSwitch.h"
+#include "host/HostProgram.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -21,17 +19,12 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
   using EmitHostPassBase::EmitHostPassBase;
 
   void runOnOperation() override {
-    auto target = getOperation()->getAttrOfType<TargetAttr>("sparsec.target");
-    if (!target || target.getChip() != "host")
-      return;
     SymbolTable symbols(getOperation());
-    for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>())) {
-      LLVM::LLVMFuncOp function =
-          TypeSwitch<Operation *, LLVM::LLVMFuncOp>(kernel.getAnchor())
-              .Case([&](SpmmOp spmm) { return emitHostSpmm(kernel, spmm); })
-              .Case([&](SddmmOp sddmm) { return emitHostSddmm(kernel, sddmm); })
-              .Case([&](SpgemmOp spgemm) { return emitHostSpgemm(kernel, spgemm); })
-              .Case([&](AttentionOp attention) { return emitHostAttention(kernel, attention); });
+    for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>())) {
+      LLVM::LLVMFuncOp function = HostProgram(program).emit();
+      if (!function)
+        return signalPassFailure();
+      symbols.erase(program);
       lowerHostMath(function);
       lowerHostBf16(function);
       lowerHostF8(function);

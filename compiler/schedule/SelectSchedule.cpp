@@ -4,6 +4,7 @@
 
 #include "AttentionCandidates.h"
 #include "CandidateTable.h"
+#include "HostSchedule.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
 #include "TargetInfo.h"
@@ -218,13 +219,18 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     auto target = module->getAttrOfType<TargetAttr>("sparsec.target");
     if (!target)
       return module.emitError("expects the attribute sparsec.target; sparsec-attach-target writes it");
-    if (target.getChip() == llvm::StringRef(hostTarget))
+    if (target.getChip() == llvm::StringRef(hostTarget)) {
+      for (auto kernel : module.getOps<KernelOp>())
+        setHostSchedule(kernel);
       return success();
+    }
     const Chip *chip = findChip(target.getChip());
     if (!chip)
       return module.emitError("expects the chip to be one of ")
              << knownTargets() << ", but got \"" << target.getChip() << "\"";
     for (auto kernel : module.getOps<KernelOp>()) {
+      if (failed(refuseHostSchedules(kernel)))
+        return failure();
       LogicalResult selected = success();
       if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
         selected = SelectionFor(kernel, describeProblem(attention), *chip).run();
@@ -237,6 +243,17 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       if (failed(selected))
         return failure();
     }
+    return success();
+  }
+
+  /// The tables of instructions and copies have no rows for the host.
+  static LogicalResult refuseHostSchedules(KernelOp kernel) {
+    SmallVector<ScheduleAttr> schedules = kernel.getSchedules();
+    if (ArrayAttr packed = kernel.getPackedSchedulesAttr())
+      llvm::append_range(schedules, packed.getAsRange<ScheduleAttr>());
+    for (ScheduleAttr schedule : schedules)
+      if (schedule.isForHost())
+        return kernel.emitOpError("expects schedules of a chip, but got that of the host: ") << schedule;
     return success();
   }
 

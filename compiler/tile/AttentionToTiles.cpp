@@ -77,7 +77,8 @@ SmallVector<Value> AttentionBuilder::buildStep(ImplicitLocOpBuilder &b, Value ti
 SoftmaxOp AttentionBuilder::buildSoftmax(ImplicitLocOpBuilder &b, Value tile, Value block, Value scores, Value output,
                                          Value state) {
   SmallVector<Value> extras = llvm::map_to_vector(attention.getExtras(), [&](Value extra) { return lookup(extra); });
-  auto type = FragmentType::get(b.getContext(), schedule.getTileM(), schedule.getTileN(), elementType());
+  Type element = schedule.isForHost() ? b.getF32Type() : elementType(); // the host rounds no probabilities
+  auto type = FragmentType::get(b.getContext(), schedule.getTileM(), schedule.getTileN(), element);
   auto softmax =
       SoftmaxOp::create(b, type, state.getType(), output.getType(), scores, state, output, tile, block,
                         lookup(attention.getScale()), extras, attention.getCausal(), attention.getWindowAttr());

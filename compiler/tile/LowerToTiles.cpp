@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form;
-// those of sparsec.sddmm and sparsec.spgemm have roles from the start.
+// those of sparsec.sddmm and sparsec.spgemm for a GPU have roles from the start.
 
 #include "Passes.h"
 #include "ProgramBuilder.h"
@@ -20,6 +20,8 @@ static bool isNarrow(Use use) { return use == Use::narrow || use == Use::narrowA
 /// The name of a program is that of its kernel with this suffix.
 static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
   const std::string unaligned = "_unaligned";
+  if (schedule.isForHost())
+    return ".host"; // the kernel is a symbol of the same module
   if (use == Use::parts)
     return "_parts";
   if (use == Use::packed)
@@ -31,15 +33,38 @@ static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
   return schedule == kernel.getScheduleAttr() ? "" : unaligned;
 }
 
+/// Bytes of the smallest element that a kernel reads or writes.
+static int64_t smallestElement(KernelOp kernel) {
+  unsigned bits = 64;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes())) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      bits = std::min(bits, tensor.getElementTypeBitWidth());
+    if (auto matrix = dyn_cast<BsrType>(type))
+      bits = std::min(bits, matrix.getElementType().getIntOrFloatBitWidth());
+  }
+  return bits / 8;
+}
+
+/// The bytes that every pointer and stride must be a multiple of. cp.async and TMA move 16 bytes at a time; a scalar
+/// copy reads single elements.
+int64_t ProgramBuilder::alignment(Use use) {
+  switch (schedule.getCopy()) {
+  case Copy::unpack:
+    return smallestElement(kernel);
+  case Copy::scalar:
+    return elementType().getIntOrFloatBitWidth() / 8;
+  case Copy::tma:
+  case Copy::cp_async:
+    return use == Use::narrowAndMisaligned ? elementType().getIntOrFloatBitWidth() / 8 : 16;
+  }
+  llvm_unreachable("all copies are covered");
+}
+
 void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant, Use use) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
-  // cp.async and TMA move 16 bytes at a time; a scalar copy reads single elements.
-  int64_t elementBytes = elementType().getIntOrFloatBitWidth() / 8;
-  bool isMisaligned = schedule.getCopy() == Copy::scalar || use == Use::narrowAndMisaligned;
-  int64_t alignment = isMisaligned ? elementBytes : 16;
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
   auto program =
-      ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
+      ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(use),
                         /*most_panels=*/isNarrow(use) ? b.getI64IntegerAttr(1) : IntegerAttr(),
                         /*split=*/use == Use::parts, /*adjacent_columns=*/false,
                         /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
@@ -84,8 +109,14 @@ static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr
         }
         llvm_unreachable("all walks are covered");
       })
-      .Case([&](SddmmOp sddmm) { return makeSddmmBuilder(kernel, sddmm, schedule); })
-      .Case([&](SpgemmOp spgemm) { return makeSpgemmBuilder(kernel, spgemm, schedule); })
+      .Case([&](SddmmOp sddmm) {
+        return schedule.isForHost() ? makeSddmmValues(kernel, sddmm, schedule)
+                                    : makeSddmmBuilder(kernel, sddmm, schedule);
+      })
+      .Case([&](SpgemmOp spgemm) {
+        return schedule.isForHost() ? makeSpgemmValues(kernel, spgemm, schedule)
+                                    : makeSpgemmBuilder(kernel, spgemm, schedule);
+      })
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
 
@@ -98,7 +129,7 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
   SmallVector<std::pair<ScheduleAttr, Use>> programs;
   for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules()))
     programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
-  if (isa<AttentionOp>(kernel.getAnchor()))
+  if (isa<AttentionOp>(kernel.getAnchor()) && !kernel.getScheduleAttr().isForHost())
     programs.insert(programs.begin() + 1, {kernel.getScheduleAttr(), Use::parts});
   if (narrow == 0)
     return programs;
@@ -167,20 +198,34 @@ public:
   using LowerToTilesPassBase::LowerToTilesPassBase;
 
   void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
     ModuleOp module = getOperation();
+    auto all = llvm::to_vector(module.getOps<KernelOp>());
+    for (KernelOp kernel : all)
+      if (!kernel.getSchedule())
+        return kernel.emitOpError("expects a schedule; run sparsec-select-schedule first");
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     SymbolTable kernels(module);
+    auto isForHost = [](KernelOp kernel) { return kernel.getScheduleAttr().isForHost(); };
+    for (KernelOp kernel : llvm::make_filter_range(all, isForHost)) {
+      builder.setInsertionPoint(kernel);
+      KernelLowering(kernel, builder, kernels).run();
+    }
+    if (!all.empty() && llvm::all_of(all, isForHost))
+      return success();
+    builder.setInsertionPointToEnd(module.getBody());
     auto gpuModule = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
     kernels.insert(gpuModule); // under another name if a kernel has this one
     SymbolTable programs(gpuModule);
-    for (KernelOp kernel : module.getOps<KernelOp>()) {
-      if (!kernel.getSchedule()) {
-        kernel.emitOpError("expects a schedule; run sparsec-select-schedule first");
-        return signalPassFailure();
-      }
+    for (KernelOp kernel : llvm::make_filter_range(all, std::not_fn(isForHost))) {
       builder.setInsertionPointToEnd(gpuModule.getBody());
       KernelLowering(kernel, builder, programs).run();
     }
+    return success();
   }
 };
 

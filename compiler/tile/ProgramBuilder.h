@@ -30,6 +30,9 @@ public:
   /// A kernel may have the name that a variant of another one would get, so `programs` makes names unique.
   void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant, Use use);
 
+private:
+  int64_t alignment(Use use);
+
 protected:
   /// The ops of the program: in values form a loop over tiles.
   virtual void buildBody(mlir::ImplicitLocOpBuilder &b);
@@ -52,8 +55,12 @@ std::unique_ptr<ProgramBuilder> makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, Sc
 std::unique_ptr<ProgramBuilder> makeWindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 /// For one that walks streams.
 std::unique_ptr<ProgramBuilder> makeStreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
+/// Programs of roles, for a GPU.
 std::unique_ptr<ProgramBuilder> makeSddmmBuilder(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeSpgemmBuilder(KernelOp kernel, SpgemmOp spgemm, ScheduleAttr schedule);
+/// Programs in values form, for the host.
+std::unique_ptr<ProgramBuilder> makeSddmmValues(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
+std::unique_ptr<ProgramBuilder> makeSpgemmValues(KernelOp kernel, SpgemmOp spgemm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 
 } // namespace sparsec

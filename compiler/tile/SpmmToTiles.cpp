@@ -79,7 +79,7 @@ void SpmmBuilder::buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at,
   for (Value extra : spmm.getExtras())
     extras.push_back(mapping.lookup(extra));
   int64_t resultBytes = cast<RankedTensorType>(results[0].getType()).getElementTypeBitWidth() / 8;
-  bool staged = usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes);
+  bool staged = !schedule.isForHost() && usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes);
   auto store = StoreOp::create(b, accumulator, results[0], at.blockRow, at.row, at.column, /*group=*/Value(),
                                /*group_row=*/Value(), /*group_column=*/Value(), extras, spmm.getBroadcast(),
                                matrix.getBlockRows(), /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,

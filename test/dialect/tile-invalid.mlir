@@ -1,8 +1,8 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics
 // One program per constraint of dialect/SPEC.md, named after it.
 
-module @modules {
-  // expected-error @+1 {{'sparsec.program' op expects parent op 'gpu.module'}}
+sparsec.program @outer attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  // expected-error @+1 {{'sparsec.program' op expects parent op to be one of 'gpu.module, builtin.module'}}
   sparsec.program @program_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   }
 }

@@ -1,24 +1,33 @@
-// RUN: sparsec-opt %s --sparsec-emit-host --split-input-file | FileCheck %s
+// RUN: sparsec-opt %s --sparsec-select-schedule --sparsec-lower-to-tiles --sparsec-emit-host --split-input-file | FileCheck %s
 // What the code computes is tested in test/unit/host_attention_test.cpp.
 
-// Operands in the order of the op, then sizes, LSE, scale, the fields of the pattern, extra operands. The last dimension
-// has no stride.
+// Every parameter is loaded when an op first needs it: sizes for the tiles, Q, the lists of partial blocks, K, V, scale,
+// extra operands, the lists of full blocks, O and LSE. The last dimension has no stride.
 // CHECK-LABEL: llvm.func @everything.host(
 // CHECK-SAME: sparsec.alignment = 2 : i64
-// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = pointer, argument = 1>,
-// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = stride, argument = 1, index = 1>,
-// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1, index = 2>, #sparsec.parameter<kind = pointer, argument = 2>,
-// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 3>,
-// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 7>, #sparsec.parameter<kind = stride, argument = 7>,
-// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 7, index = 1>, #sparsec.parameter<kind = stride, argument = 7, index = 2>,
-// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 1, index = 1>, #sparsec.parameter<kind = size, argument = 1, index = 2>,
-// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2, index = 1>, #sparsec.parameter<kind = size, argument = 2, index = 2>,
-// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 8>, #sparsec.parameter<kind = stride, argument = 8>,
-// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 8, index = 1>,
-// CHECK-SAME:   #sparsec.parameter<kind = scalar, argument = 5>,
-// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 9>, {{.*}}#sparsec.parameter<kind = pattern_field, argument = 4, index = 6>,
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = size, argument = 1, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 1, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 1>, #sparsec.parameter<kind = stride, argument = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 7>, {{.*}}#sparsec.parameter<kind = pattern_field, argument = 4, index = 12>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 2>, #sparsec.parameter<kind = stride, argument = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 2, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 2, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 3>, #sparsec.parameter<kind = stride, argument = 3>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 3, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 3, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = scalar, argument = 5>, #sparsec.parameter<kind = pointer>,
 // CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 6>, #sparsec.parameter<kind = stride, argument = 6>,
-// CHECK-SAME:   #sparsec.parameter<kind = pointer>]
+// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 5>,
+// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 6>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 7>, #sparsec.parameter<kind = stride, argument = 7>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 7, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 7, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 8>, #sparsec.parameter<kind = stride, argument = 8>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 8, index = 1>]
 // CHECK-SAME: sparsec.tile_k = 64 : i64
 // CHECK-SAME: sparsec.tile_m = 128 : i64
 // CHECK-SAME: sparsec.tile_n = 64 : i64
@@ -87,8 +96,24 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
         mask (%batch: i32, %head: i32, %i: i32, %j: i32, %t0: tensor<?x?x?x?xf32>, %t1: tensor<?x?x?x?xf32>,
               %t2: tensor<?x?x?x?xf32>, %t3: tensor<?x?x?x?xf32>, %t4: tensor<?x?x?x?xf32>, %t5: tensor<?x?x?x?xf32>,
               %t6: tensor<?x?x?x?xf32>, %t7: tensor<?x?x?x?xf32>) {
-      %true = arith.constant true
-      sparsec.yield %true : i1
+      %e0 = sparsec.element %t0[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e1 = sparsec.element %t1[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e2 = sparsec.element %t2[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e3 = sparsec.element %t3[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e4 = sparsec.element %t4[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e5 = sparsec.element %t5[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e6 = sparsec.element %t6[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %e7 = sparsec.element %t7[%batch, %head, %i, %j] : tensor<?x?x?x?xf32>
+      %s0 = arith.addf %e0, %e1 : f32
+      %s1 = arith.addf %s0, %e2 : f32
+      %s2 = arith.addf %s1, %e3 : f32
+      %s3 = arith.addf %s2, %e4 : f32
+      %s4 = arith.addf %s3, %e5 : f32
+      %s5 = arith.addf %s4, %e6 : f32
+      %s6 = arith.addf %s5, %e7 : f32
+      %zero = arith.constant 0.0 : f32
+      %visible = arith.cmpf ogt, %s6, %zero : f32
+      sparsec.yield %visible : i1
     } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>, f32,
          tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>,
          tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
@@ -100,7 +125,8 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // Nothing but the operands: all keys in chunks, no branch on positions, 1 / sqrt(128) as the scale, f32 as it is.
 // CHECK-LABEL: llvm.func @dense.host(
-// CHECK-SAME: #sparsec.parameter<kind = size, argument = 1, index = 2>]
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = size, index = 2>,
+// CHECK-SAME: #sparsec.parameter<kind = stride, argument = 3, index = 2>]
 // CHECK-SAME: sparsec.tile_k = 128 : i64
 // CHECK-SAME: sparsec.tile_m = 64 : i64
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant 0.0883883461 : f32

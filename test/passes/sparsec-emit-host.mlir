@@ -1,4 +1,4 @@
-// RUN: sparsec-opt %s --sparsec-emit-host --split-input-file | FileCheck %s
+// RUN: sparsec-opt %s --sparsec-select-schedule --sparsec-lower-to-tiles --sparsec-emit-host --split-input-file | FileCheck %s
 // What the code computes is tested in test/unit/host_object_test.cpp.
 
 // One function over tiles; the kernel op stays. Every parameter is an 8-byte slot, and the recipe says how to fill it.
@@ -6,37 +6,47 @@
 // CHECK-SAME: %[[SLOTS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
 // CHECK-SAME: sparsec.alignment = 2 : i64
 // CHECK-SAME: sparsec.kernel = @product
-// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = pointer>, #sparsec.parameter<kind = row_ptr>,
-// CHECK-SAME:   #sparsec.parameter<kind = col_idx>, #sparsec.parameter<kind = size>,
-// CHECK-SAME:   #sparsec.parameter<kind = size, index = 1>, #sparsec.parameter<kind = pointer, argument = 1>,
-// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = pointer, argument = 2>,
-// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 2>, #sparsec.parameter<kind = size, argument = 2, index = 1>,
-// CHECK-SAME:   #sparsec.parameter<kind = tile_panels>]
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = tile_panels>, #sparsec.parameter<kind = row_ptr>,
+// CHECK-SAME:   #sparsec.parameter<kind = col_idx>, #sparsec.parameter<kind = size, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer>, #sparsec.parameter<kind = size>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 1>, #sparsec.parameter<kind = stride, argument = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 2>, #sparsec.parameter<kind = stride, argument = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2, index = 1>]
 // CHECK-SAME: sparsec.tile_k = 48 : i64
 // CHECK-SAME: sparsec.tile_m = 32 : i64
 // CHECK-SAME: sparsec.tile_n = 64 : i64
 // CHECK-SAME: sparsec.variant = 0 : i64
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i64
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i64
-// CHECK-DAG: %[[C3:.*]] = arith.constant 3 : i64
+// CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i64
 // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i64
 // CHECK-DAG: %[[C48:.*]] = arith.constant 48 : i64
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i64
-// 32 x 64 accumulators, 48 x 64 elements of X.
-// CHECK: %[[ACCUMULATOR:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
-// CHECK: %[[PANEL:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// Parameters are loaded before the tiles, when an op first needs them. Buffers are there too: 32 x 64 accumulators and
+// 48 x 64 elements of X.
 // CHECK: llvm.getelementptr %[[SLOTS]][%[[C0]]]
-// CHECK-NEXT: %[[VALUES:.*]] = llvm.load
-// CHECK: %[[ROW_PTR:.*]] = llvm.load
-// CHECK: %[[COL_IDX:.*]] = llvm.load
-// CHECK: %[[M_SLOT:.*]] = llvm.getelementptr %[[SLOTS]][%[[C3]]]
-// CHECK-NEXT: %[[M:.*]] = llvm.load %[[M_SLOT]] : !llvm.ptr -> i32
+// CHECK-NEXT: %[[I32:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK-NEXT: %[[PANELS:.*]] = arith.extsi %[[I32]] : i32 to i64
+// CHECK-NEXT: %[[ACCUMULATOR:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK-NEXT: llvm.getelementptr %[[SLOTS]][%[[C1]]]
+// CHECK-NEXT: %[[ROW_PTR:.*]] = llvm.load
+// CHECK-NEXT: llvm.getelementptr %[[SLOTS]][%[[C2]]]
+// CHECK-NEXT: %[[COL_IDX:.*]] = llvm.load
+// CHECK: %[[VALUES:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[PANEL:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK-NEXT: scf.for {{.*}} to %[[C48]]
 // CHECK: scf.for %[[TILE:.*]] = %[[BEGIN]] to %[[END]] step %[[C1]]
-// CHECK: %[[BLOCK_ROW:.*]] = arith.divsi %[[TILE]]
-// The blocks of the row.
+// CHECK-NEXT: %[[BLOCK_ROW:.*]] = arith.divsi %[[TILE]], %[[PANELS]]
+// CHECK-NEXT: arith.remsi %[[TILE]], %[[PANELS]]
+// The blocks of the row, after zeros.
 // CHECK: llvm.getelementptr %[[ROW_PTR]][%[[BLOCK_ROW]]]
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: %[[FIRST:.*]] = arith.extsi
 // CHECK: llvm.getelementptr %[[ROW_PTR]]
-// CHECK: scf.for %[[BLOCK:.*]] =
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: %[[LAST:.*]] = arith.extsi
+// CHECK: scf.for {{.*}} to %[[C32]]
+// CHECK: scf.for %[[BLOCK:.*]] = %[[FIRST]] to %[[LAST]]
 // CHECK-NEXT: llvm.getelementptr %[[COL_IDX]][%[[BLOCK]]]
 // X to f32: rows of K outside, columns inside, both cut off at the edge.
 // CHECK: %[[DEPTH:.*]] = arith.minsi %[[C48]]
@@ -72,29 +82,31 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 // Transposed operands: the contiguous dimension, K of X and M of Y, is the inner loop. N is dimension 0 of Y. Extra
 // operands give one element each, by their broadcast; an f32 result is not rounded.
 // CHECK-LABEL: llvm.func @extras.host
-// CHECK-SAME: #sparsec.parameter<kind = size, argument = 6>, #sparsec.parameter<kind = tile_panels>,
-// CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 2>,
+// CHECK-SAME: #sparsec.parameter<kind = size, argument = 6>, #sparsec.parameter<kind = pointer, argument = 2>,
 // CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 4>, #sparsec.parameter<kind = stride, argument = 4>,
 // CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 3>, #sparsec.parameter<kind = scalar, argument = 5>]
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i64
 // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : i64
 // CHECK: %[[SCALE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
-// CHECK-NEXT: llvm.mlir.zero
-// CHECK: %[[ROWS:.*]] = arith.minsi %[[C16]]
-// CHECK: %[[COLUMNS:.*]] = arith.minsi
+// CHECK-NEXT: scf.for
 // CHECK: %[[DEPTH:.*]] = arith.minsi %[[C16]]
-// CHECK-NEXT: scf.for %{{.*}} = %[[C0]] to %[[COLUMNS]]
+// CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}}
 // CHECK-NEXT: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]]
 // CHECK: fmuladd
-// CHECK: scf.for %[[J:.*]] = %[[C0]] to %[[COLUMNS]]
+// CHECK: %[[ROWS:.*]] = arith.minsi %[[C16]]
+// CHECK-NEXT: arith.subi
+// CHECK-NEXT: %[[COLUMNS:.*]] = arith.minsi
+// CHECK-NEXT: scf.for %[[J:.*]] = %[[C0]] to %[[COLUMNS]]
 // CHECK-NEXT: scf.for %[[I:.*]] = %[[C0]] to %[[ROWS]]
 // CHECK-NEXT: %[[ROW:.*]] = arith.addi %{{.*}}, %[[I]]
 // CHECK-NEXT: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[J]]
+// CHECK-NEXT: %[[FULL_ROW:.*]] = arith.addi %{{.*}}, %[[I]]
+// CHECK-NEXT: %[[FULL_COLUMN:.*]] = arith.addi %{{.*}}, %[[J]]
 // CHECK: %[[SUM:.*]] = llvm.load
 // CHECK-NEXT: %[[BIAS_AT:.*]] = llvm.getelementptr %{{.*}}[%[[ROW]]]
 // CHECK-NEXT: %[[BIAS:.*]] = llvm.load %[[BIAS_AT]] : !llvm.ptr -> f32
-// CHECK-NEXT: %[[LINE:.*]] = arith.muli %[[COLUMN]]
-// CHECK-NEXT: %[[AT:.*]] = arith.addi %[[LINE]], %[[ROW]]
+// CHECK-NEXT: %[[LINE:.*]] = arith.muli %[[FULL_COLUMN]]
+// CHECK-NEXT: %[[AT:.*]] = arith.addi %[[LINE]], %[[FULL_ROW]]
 // CHECK-NEXT: %[[FULL_AT:.*]] = llvm.getelementptr %{{.*}}[%[[AT]]]
 // CHECK-NEXT: %[[FULL:.*]] = llvm.load %[[FULL_AT]] : !llvm.ptr -> f16
 // CHECK-NEXT: %[[GAIN_AT:.*]] = llvm.getelementptr %{{.*}}[%[[COLUMN]]]
@@ -150,8 +162,9 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // -----
 
-// Modules for other targets have other emitters.
-// CHECK: module attributes {sparsec.target = #sparsec.target<"sm_89">}
+// Programs of roles are for other emitters.
+// CHECK: gpu.module
+// CHECK: sparsec.program
 // CHECK-NOT: llvm.func
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {

@@ -192,10 +192,10 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
 // -----
 
-// The host has no schedules.
+// The host has a schedule of its own.
 module attributes {sparsec.target = #sparsec.target<"host">} {
   // CHECK-LABEL: sparsec.kernel @on_host
-  // CHECK-NOT: schedule
+  // CHECK-SAME: attributes {schedule = #sparsec.schedule<instruction = multiply_add, copy = unpack, tile_m = 64, tile_n = 64, tile_k = 64, stages = 1,
   sparsec.kernel @on_host(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>

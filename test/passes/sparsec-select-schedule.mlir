@@ -55,11 +55,27 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 
 // -----
 
-// The host has no schedules.
+// The host has a schedule of its own in place of those of chips, also where these were written by hand.
 module attributes {sparsec.target = #sparsec.target<"host">} {
   // CHECK-LABEL: sparsec.kernel @on_host
+  // CHECK-SAME: attributes {schedule = #sparsec.schedule<instruction = multiply_add, copy = unpack, tile_m = 64, tile_n = 64, tile_k = 64, stages = 1,
   // CHECK-NOT: schedule
-  sparsec.kernel @on_host(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  sparsec.kernel @on_host(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>,
+                  fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>,
+                  narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 16, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>]} {
+    %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %y : tensor<?x?xbf16>
+  }
+}
+
+// -----
+
+// No chip has that schedule.
+module attributes {sparsec.target = #sparsec.target<"sm_89">} {
+  // expected-error @+1 {{'sparsec.kernel' op expects schedules of a chip, but got that of the host: #sparsec.schedule<instruction = multiply_add, copy = unpack,}}
+  sparsec.kernel @of_the_host(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = multiply_add, copy = unpack, tile_m = 64, tile_n = 64, tile_k = 64, stages = 1, consumers_m = 1, consumers_n = 1>} {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
     sparsec.return %y : tensor<?x?xbf16>
   }
@@ -133,9 +149,9 @@ module attributes {sparsec.target = #sparsec.target<"sm_12">} {}
 
 // -----
 
-// The host needs no schedule.
+// The host walks 64 keys at a time.
 // CHECK-LABEL: sparsec.kernel @attention
-// CHECK-NOT: schedule
+// CHECK-SAME: attributes {schedule = #sparsec.schedule<instruction = multiply_add, copy = unpack, tile_m = 64, tile_n = 64, tile_k = 64, stages = 1,
 module attributes {sparsec.target = #sparsec.target<"host">} {
   sparsec.kernel @attention(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
       -> (o: tensor<?x?x?x64xbf16>) {

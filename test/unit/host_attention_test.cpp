@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// That the machine code of attention on the host (HostAttention.cpp) computes what SPEC.md says: against plain loops in
+// That the machine code of attention on the host (HostQueries.h) computes what SPEC.md says: against plain loops in
 // double that know nothing of blocks' order, chunks or running maxima, over all options and their combinations.
 
 #include "host_attention_cases.h"

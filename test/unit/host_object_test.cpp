@@ -417,9 +417,20 @@ sparsec.kernel @plain(%w: !sparsec.bsr<256x16x{0}, block = 256x16>, %x: tensor<1
         w.bytes[i * w.stride] = isMatrix ? i : encode(1, format);
         x.bytes[i] = isMatrix ? encode(1, format) : i;
       }
-      // values, row_ptr, col_idx, M, K, X, its stride, Y, its stride, N, panels
-      const uint64_t slots[] = {slot(w.bytes.data()), slot(rowPtr), slot(colIdx), 256, 16, slot(x.bytes.data()), 256,
-                                slot(y.bytes.data()), 256,          256,          4};
+      // panels, row_ptr, col_idx, K, values, M, X, its stride, N, Y, its stride, M, N
+      const uint64_t slots[] = {4,
+                                slot(rowPtr),
+                                slot(colIdx),
+                                16,
+                                slot(w.bytes.data()),
+                                256,
+                                slot(x.bytes.data()),
+                                256,
+                                256,
+                                slot(y.bytes.data()),
+                                256,
+                                256,
+                                256};
       kernel(slots, 0, 4);
       for (int i = 0; i < 256; ++i) {
         const double expected = decode(i, format), got = isMatrix ? y.at(i, 7) : y.at(7, i);
@@ -453,9 +464,20 @@ sparsec.kernel @plain(%w: !sparsec.bsr<16x16xbf16, block = 16x16>, %x: tensor<16
   x.set(7, 2, -INFINITY);
   const int32_t rowPtr[] = {0, 1}, colIdx[] = {0};
   auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
-  // values, row_ptr, col_idx, M, K, X, its stride, Y, its stride, N, panels
-  const uint64_t slots[] = {
-      slot(w.bytes.data()), slot(rowPtr), slot(colIdx), 16, 16, slot(x.bytes.data()), 4, slot(y.bytes.data()), 4, 4, 1};
+  // panels, row_ptr, col_idx, K, values, M, X, its stride, N, Y, its stride, M, N
+  const uint64_t slots[] = {1,
+                            slot(rowPtr),
+                            slot(colIdx),
+                            16,
+                            slot(w.bytes.data()),
+                            16,
+                            slot(x.bytes.data()),
+                            4,
+                            4,
+                            slot(y.bytes.data()),
+                            4,
+                            16,
+                            4};
   kernel(slots, 0, 1);
   for (int row = 0; row < 16; ++row) {
     EXPECT_TRUE(std::isnan(y.at(row, 0)));

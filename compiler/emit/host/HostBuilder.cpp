@@ -11,47 +11,57 @@ using namespace sparsec;
 
 void HostBuilder::begin() {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64});
-  // The kernel op keeps its name, so the function needs another one.
-  function = LLVM::LLVMFuncOp::create(b, (kernel.getSymName() + ".host").str(), type);
+  function = LLVM::LLVMFuncOp::create(b, program.getSymName(), type);
   entry = function.addEntryBlock(b);
   b.setInsertionPointToEnd(entry);
 }
 
-LLVM::LLVMFuncOp HostBuilder::finish(TileSizes sizes, Body tile) {
-  loop(function.getArgument(1), function.getArgument(2), tile);
-  LLVM::ReturnOp::create(b, ValueRange{});
+void HostBuilder::forTiles(Body tile) {
+  auto loop = scf::ForOp::create(b, function.getArgument(1), function.getArgument(2), constant(1));
+  tileLoop = loop;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  tile(loop.getInductionVar());
+}
 
-  function->setAttr("sparsec.kernel", FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
-  function->setAttr("sparsec.variant", b.getI64IntegerAttr(0));
-  function->setAttr("sparsec.alignment", b.getI64IntegerAttr(alignment()));
+LLVM::LLVMFuncOp HostBuilder::finish() {
+  LLVM::ReturnOp::create(b, ValueRange{});
+  ScheduleAttr schedule = program.getSchedule();
+  function->setAttr("sparsec.kernel", program.getKernelAttr());
+  function->setAttr("sparsec.variant", program.getVariantAttr());
+  function->setAttr("sparsec.alignment", program.getAlignmentAttr());
   function->setAttr("sparsec.parameters", b.getArrayAttr(recipe));
-  function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(sizes.m));
-  function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(sizes.n));
-  function->setAttr("sparsec.tile_k", b.getI64IntegerAttr(sizes.k));
+  function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(schedule.getTileM()));
+  function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(schedule.getTileN()));
+  function->setAttr("sparsec.tile_k", b.getI64IntegerAttr(schedule.getTileK()));
   return function;
 }
 
-/// The bytes that every pointer and stride must be a multiple of: the smallest element.
-int64_t HostBuilder::alignment() {
-  unsigned bits = 64;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(), kernel.getResultTypes())) {
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      bits = std::min(bits, tensor.getElementTypeBitWidth());
-    if (auto matrix = dyn_cast<BsrType>(type))
-      bits = std::min(bits, matrix.getElementType().getIntOrFloatBitWidth());
-  }
-  return bits / 8;
+void HostBuilder::beforeTiles(llvm::function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(b);
+  if (tileLoop)
+    b.setInsertionPoint(tileLoop);
+  body();
 }
 
 /// Adds a parameter to the recipe and loads it from its 8-byte slot.
 Value HostBuilder::parameter(Type type, ParameterKind kind, int64_t argument, int64_t index) {
-  Value slot = address(i64, function.getArgument(0), constant(recipe.size()));
-  recipe.push_back(ParameterAttr::get(b.getContext(), kind, argument, index));
-  return LLVM::LoadOp::create(b, type, slot);
+  auto attribute = ParameterAttr::get(b.getContext(), kind, argument, index);
+  Value &result = parameters[attribute];
+  if (!result)
+    beforeTiles([&] {
+      Value slot = address(i64, function.getArgument(0), constant(recipe.size()));
+      recipe.push_back(attribute);
+      result = LLVM::LoadOp::create(b, type, slot);
+    });
+  return result;
 }
 
 Value HostBuilder::indexParameter(ParameterKind kind, int64_t argument, int64_t index) {
-  return arith::ExtSIOp::create(b, i64, parameter(i32, kind, argument, index));
+  Value &result = indexParameters[ParameterAttr::get(b.getContext(), kind, argument, index)];
+  if (!result)
+    beforeTiles([&] { result = arith::ExtSIOp::create(b, i64, parameter(i32, kind, argument, index)); });
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,8 +173,8 @@ Value HostBuilder::splat(Value scalar, VectorType type) {
   return LLVM::ShuffleVectorOp::create(b, first, first, SmallVector<int32_t>(type.getNumElements(), 0));
 }
 
-void HostBuilder::loop(Value begin, Value end, Body body) {
-  auto loop = scf::ForOp::create(b, begin, end, constant(1));
+void HostBuilder::loop(Value begin, Value end, Value step, Body body) {
+  auto loop = scf::ForOp::create(b, begin, end, step);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());

@@ -11,12 +11,6 @@
 
 namespace sparsec {
 
-/// The function of type sparsec_host_kernel_t that computes the kernel, before the builder's insertion point.
-mlir::LLVM::LLVMFuncOp emitHostSpmm(KernelOp kernel, SpmmOp spmm);
-mlir::LLVM::LLVMFuncOp emitHostSddmm(KernelOp kernel, SddmmOp sddmm);
-mlir::LLVM::LLVMFuncOp emitHostSpgemm(KernelOp kernel, SpgemmOp spgemm);
-mlir::LLVM::LLVMFuncOp emitHostAttention(KernelOp kernel, AttentionOp attention);
-
 class HostBuilder {
 protected:
   using Value = mlir::Value;
@@ -29,11 +23,6 @@ protected:
   static constexpr int64_t rowSize = 64;
   /// Bytes of a cache line, the alignment of buffers.
   static constexpr unsigned bufferAlignment = 64;
-  /// The attributes from which the launch info describes the tiles.
-  struct TileSizes {
-    int64_t m, n, k;
-  };
-
   /// A matrix in memory: element (i, j) is at data + i * stride + j, or at data + j * stride + i when transposed.
   struct Matrix {
     Value data, stride;
@@ -54,14 +43,18 @@ protected:
     Value fullRow, fullColumn; // of full operands as matrices
   };
 
-  explicit HostBuilder(KernelOp kernel) : kernel(kernel), b(kernel.getLoc(), kernel) {}
+  explicit HostBuilder(ProgramOp program) : program(program), b(program.getLoc(), program) {}
 
   /// Starts the function; the builder is then in its first block.
   void begin();
-  /// Calls `tile` for every tile of the function's range, ends the function and describes it in attributes.
-  mlir::LLVM::LLVMFuncOp finish(TileSizes sizes, Body tile);
+  /// Calls `tile` for every tile of the function's range.
+  void forTiles(Body tile);
+  /// Ends the function and describes it in attributes.
+  mlir::LLVM::LLVMFuncOp finish();
+  /// Emits the ops of `body` in front of the loop over tiles.
+  void beforeTiles(llvm::function_ref<void()> body);
 
-  // Parameters, in the order of their slots.
+  // Parameters, in the order of their slots. Each is loaded once, before the tiles.
   static int64_t argumentOf(Value operand) { return llvm::cast<mlir::BlockArgument>(operand).getArgNumber(); }
   Value parameter(Type type, ParameterKind kind, int64_t argument = 0, int64_t index = 0);
   /// An i32 parameter as i64.
@@ -110,7 +103,8 @@ protected:
   Value splat(Value scalar, mlir::VectorType type);
 
   // Loops.
-  void loop(Value begin, Value end, Body body);
+  void loop(Value begin, Value end, Value step, Body body);
+  void loop(Value begin, Value end, Body body) { loop(begin, end, constant(1), body); }
   /// Carries values through the loop and returns the last ones.
   Values reduce(Value begin, Value end, mlir::ValueRange init,
                 llvm::function_ref<Values(Value index, mlir::ValueRange carried)> body);
@@ -118,18 +112,17 @@ protected:
   Values multiplyAdd(Value begin, Value end, mlir::ValueRange init,
                      llvm::function_ref<Value(Value k, unsigned i)> weight, llvm::function_ref<Value(Value k)> row);
 
-  KernelOp kernel;
+  ProgramOp program;
   mlir::ImplicitLocOpBuilder b;
   Type i32 = b.getI32Type(), i64 = b.getI64Type(), f32 = b.getF32Type();
   Type pointer = mlir::LLVM::LLVMPointerType::get(b.getContext());
   mlir::VectorType rowType = mlir::VectorType::get(rowSize, b.getF32Type());
 
 private:
-  int64_t alignment();
-
   mlir::LLVM::LLVMFuncOp function;
   mlir::Block *entry = nullptr;
-  llvm::DenseMap<mlir::Attribute, Value> constants;
+  mlir::Operation *tileLoop = nullptr;
+  llvm::DenseMap<mlir::Attribute, Value> constants, parameters, indexParameters;
   llvm::SmallVector<mlir::Attribute> recipe;
 };
 

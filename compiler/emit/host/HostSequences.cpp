@@ -7,31 +7,22 @@
 using namespace mlir;
 using namespace sparsec;
 
-HostSequences::Tensor HostSequences::tensorParameter(int64_t argument, Type type) {
-  auto tensorType = cast<RankedTensorType>(type);
-  Tensor tensor{parameter(pointer, ParameterKind::pointer, argument), tensorType.getElementType(), {}};
-  for (int64_t dimension = 0; dimension + 1 < tensorType.getRank(); ++dimension)
-    tensor.strides.push_back(parameter(i64, ParameterKind::stride, argument, dimension));
-  return tensor;
+void HostSequences::findOperands() {
+  program.walk([&](KeyLoopOp loop) { keyLoop = loop; });
+  if (!keyLoop)
+    return;
+  ChainOp chain = *keyLoop.getBody().getOps<ChainOp>().begin();
+  query = chain.getA().getDefiningOp<LoadRowsOp>().getSource();
+  key = chain.getX().getDefiningOp<LoadRowsOp>().getSource();
 }
 
-void HostSequences::emitSequenceParameters() {
-  heads = sizeParameter(argumentOf(attention.getQuery()), 1);
-  queryCount = sizeParameter(argumentOf(attention.getQuery()), 2);
-  keyHeads = sizeParameter(argumentOf(attention.getKey()), 1);
-  keyCount = sizeParameter(argumentOf(attention.getKey()), 2);
-  if (Value starts = attention.getQueryStarts()) {
-    queryStarts = operandParameter(starts);
-    queryBounds = sizeParameter(argumentOf(starts), 0);
-  }
-  if (Value starts = attention.getKeyStarts())
-    keyStarts = operandParameter(starts);
-  if (Value lengths = attention.getKeyLengths())
-    keyLengths = operandParameter(lengths);
-  if (Value table = attention.getPageTable()) {
-    pageTable = operandParameter(table);
-    pagesOfSequence = sizeParameter(argumentOf(table), 1);
-  }
+HostSequences::Tensor HostSequences::tensorOf(Value argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t number = argumentOf(argument);
+  Tensor tensor{parameter(pointer, ParameterKind::pointer, number), type.getElementType(), {}};
+  for (int64_t dimension = 0; dimension + 1 < type.getRank(); ++dimension)
+    tensor.strides.push_back(parameter(i64, ParameterKind::stride, number, dimension));
+  return tensor;
 }
 
 Value HostSequences::elementAddress(const Tensor &tensor, ArrayRef<Value> indices) {
@@ -41,38 +32,40 @@ Value HostSequences::elementAddress(const Tensor &tensor, ArrayRef<Value> indice
   return address(tensor.elementType, tensor.data, offset);
 }
 
-Value HostSequences::panels(int64_t rows) {
-  Value panels = arith::DivSIOp::create(b, add(queryCount, constant(rows - 1)), constant(rows));
-  return isPacked() ? add(panels, queryBounds) : panels;
+Value HostSequences::panels() {
+  Value rows = constant(queryBlock());
+  Value panels = arith::DivSIOp::create(b, add(sizeOf(query, 2), constant(queryBlock() - 1)), rows);
+  return isPacked() ? add(panels, sizeOf(keyLoop.getQueryStarts(), 0)) : panels;
 }
 
-HostSequences::QueryBlock HostSequences::blockOfPanel(Value panel, int64_t rows) {
+HostSequences::QueryBlock HostSequences::blockOfPanel(Value panel) {
+  Value starts = tensorOf(keyLoop.getQueryStarts()).data;
   auto firstPanel = [&](Value sequence) {
-    return add(arith::DivSIOp::create(b, loadIndex(queryStarts.data, sequence), constant(rows)), sequence);
+    return add(arith::DivSIOp::create(b, loadIndex(starts, sequence), constant(queryBlock())), sequence);
   };
-  Value sequence = reduce(constant(1), subtract(queryBounds, constant(1)), constant(0),
-                          [&](Value number, ValueRange carried) -> Values {
-                            Value begins =
-                                arith::CmpIOp::create(b, arith::CmpIPredicate::sle, firstPanel(number), panel);
-                            return {arith::SelectOp::create(b, begins, number, carried.front())};
-                          })
-                       .front();
+  Value end = subtract(sizeOf(keyLoop.getQueryStarts(), 0), constant(1));
+  Value sequence = reduce(constant(1), end, constant(0), [&](Value number, ValueRange carried) -> Values {
+                     Value begins = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, firstPanel(number), panel);
+                     return {arith::SelectOp::create(b, begins, number, carried.front())};
+                   }).front();
   return {sequence, subtract(panel, firstPanel(sequence))};
 }
 
-HostSequences::Sequence HostSequences::sequenceOf(Value number) {
+HostValues::Sequence HostSequences::sequenceOf(Value number) {
   Value zero = constant(0), next = add(number, constant(1));
-  Sequence sequence{number, zero, queryCount, zero, keyCount, {}};
-  if (isPacked()) {
-    sequence.queryRow = loadIndex(queryStarts.data, number);
-    sequence.queries = subtract(loadIndex(queryStarts.data, next), sequence.queryRow);
+  Sequence sequence{number, zero, sizeOf(query, 2), zero, sizeOf(key, 2), {}};
+  if (Value packed = keyLoop.getQueryStarts()) {
+    Value starts = tensorOf(packed).data;
+    sequence.queryRow = loadIndex(starts, number);
+    sequence.queries = subtract(loadIndex(starts, next), sequence.queryRow);
   }
-  if (attention.getKeyStarts()) {
-    sequence.keyRow = loadIndex(keyStarts.data, number);
-    sequence.keys = subtract(loadIndex(keyStarts.data, next), sequence.keyRow);
+  if (Value packed = keyLoop.getKeyStarts()) {
+    Value starts = tensorOf(packed).data;
+    sequence.keyRow = loadIndex(starts, number);
+    sequence.keys = subtract(loadIndex(starts, next), sequence.keyRow);
   }
-  if (attention.getKeyLengths())
-    sequence.keys = loadIndex(keyLengths.data, number);
+  if (Value lengths = keyLoop.getKeyLengths())
+    sequence.keys = loadIndex(tensorOf(lengths).data, number);
   sequence.position = subtract(sequence.keys, sequence.queries);
   return sequence;
 }
@@ -83,12 +76,13 @@ SmallVector<Value> HostSequences::queryPlace(const Sequence &sequence, Value hea
   return {sequence.number, head, query};
 }
 
-SmallVector<Value> HostSequences::keyPlace(const Sequence &sequence, Value head, Value key) {
-  if (attention.getPageTable()) {
-    Value entry = elementAddress(pageTable, {sequence.number, arith::DivSIOp::create(b, key, keyCount)});
-    return {loadIndex(entry, constant(0)), head, arith::RemSIOp::create(b, key, keyCount)};
+SmallVector<Value> HostSequences::keyPlace(const Sequence &sequence, Value head, Value position) {
+  if (Value table = keyLoop.getPageTable()) {
+    Value rowsOfPage = sizeOf(key, 2);
+    Value entry = elementAddress(tensorOf(table), {sequence.number, arith::DivSIOp::create(b, position, rowsOfPage)});
+    return {loadIndex(entry, constant(0)), head, arith::RemSIOp::create(b, position, rowsOfPage)};
   }
-  if (attention.getKeyStarts())
-    return {constant(0), head, add(sequence.keyRow, key)};
-  return {sequence.number, head, key};
+  if (keyLoop.getKeyStarts())
+    return {constant(0), head, add(sequence.keyRow, position)};
+  return {sequence.number, head, position};
 }
