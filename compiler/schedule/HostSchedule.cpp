@@ -55,11 +55,11 @@ void sparsec::setHostSchedule(KernelOp kernel) {
       TypeSwitch<Operation *, TileSizes>(kernel.getAnchor()).Case<SpmmOp, SddmmOp, SpgemmOp, AttentionOp>([](auto op) {
         return sizesOf(op);
       });
-  kernel.setScheduleAttr(ScheduleAttr::get(kernel.getContext(), Instruction::multiply_add, Copy::unpack, sizes.m,
-                                           sizes.n, sizes.k,
-                                           /*stages=*/1, /*consumersM=*/1, /*consumersN=*/1, /*cluster=*/1,
-                                           /*producerRegisters=*/0, /*consumerRegisters=*/0, /*groupM=*/1,
-                                           /*ctasPerSm=*/1, /*concurrentTiles=*/1, Walk::blocks, /*blockStages=*/0));
+  kernel.setScheduleAttr(
+      ScheduleAttr::get(kernel.getContext(), Instruction::multiply_add, Copy::unpack, sizes.m, sizes.n, sizes.k,
+                        /*stages=*/1, /*consumers_m=*/1, /*consumers_n=*/1, /*cluster=*/1,
+                        /*producer_registers=*/0, /*consumer_registers=*/0, /*group_m=*/1,
+                        /*ctas_per_sm=*/1, /*concurrent_tiles=*/1, Walk::blocks, /*block_stages=*/0));
   kernel.removeFallbackScheduleAttr();
   kernel.removePlannedSchedulesAttr();
   kernel.removeNarrowSchedulesAttr();

@@ -30,9 +30,6 @@ public:
   /// A kernel may have the name that a variant of another one would get, so `programs` makes names unique.
   void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant, Use use);
 
-private:
-  int64_t alignment(Use use);
-
 protected:
   /// The ops of the program: in values form a loop over tiles.
   virtual void buildBody(mlir::ImplicitLocOpBuilder &b);
@@ -47,9 +44,13 @@ protected:
   ScheduleAttr schedule;
   mlir::IRMapping mapping;                // values of the kernel to values of the program
   llvm::SmallVector<mlir::Value> results; // the result operands of the program
+
+private:
+  int64_t alignment(Use use);
 };
 
 /// The builder for the kernel's anchor op.
+std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 /// For a schedule that walks windows of a plan.
 std::unique_ptr<ProgramBuilder> makeWindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
@@ -61,7 +62,6 @@ std::unique_ptr<ProgramBuilder> makeSpgemmBuilder(KernelOp kernel, SpgemmOp spge
 /// Programs in values form, for the host.
 std::unique_ptr<ProgramBuilder> makeSddmmValues(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeSpgemmValues(KernelOp kernel, SpgemmOp spgemm, ScheduleAttr schedule);
-std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 
 } // namespace sparsec
 

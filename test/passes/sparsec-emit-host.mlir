@@ -134,6 +134,51 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // -----
 
+// A tile of sddmm is a stored block if the row has so many. Elements of a block beyond M or N have a sum of zero, and
+// the last element of a vector.
+// CHECK-LABEL: llvm.func @sampled.host
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-DAG: %[[C256:.*]] = arith.constant 256 : i64
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i64
+// CHECK-NEXT: scf.if %[[EXISTS]]
+// CHECK: scf.for %{{.*}} step %[[C256]]
+// CHECK: llvm.intr.fmuladd
+// CHECK: %[[LAST:.*]] = arith.subi
+// CHECK-NEXT: arith.minsi %{{.*}}, %[[LAST]]
+// CHECK: %[[INSIDE_ROWS:.*]] = arith.cmpi slt
+// CHECK: %[[IS_COUNTED:.*]] = arith.andi
+// CHECK-NEXT: arith.select %[[IS_COUNTED]], %{{.*}}, %[[ZERO]] : f32
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @sampled(%p: !sparsec.bsr<?x?xf16, block = 32x32>, %a: tensor<?x?xf16>, %b: tensor<?x?xf16>,
+      %bias: tensor<?xf32>) -> (s: tensor<?x32x32xf32>) {
+    %s = sparsec.sddmm %p, %a, %b, %bias per_row epilogue (%acc: f32, %r: f32) {
+      %0 = arith.addf %acc, %r : f32
+      sparsec.yield %0 : f32
+    } : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>, tensor<?x?xf16>, tensor<?xf32>) -> tensor<?x32x32xf32>
+    sparsec.return %s : tensor<?x32x32xf32>
+  }
+}
+
+// -----
+
+// Sums of a step are multiplied by the scale of its block and those of the columns of X, and added to those of the tile.
+// CHECK-LABEL: llvm.func @scaled.host
+// CHECK: %[[SCALE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: %[[TOTAL:.*]] = scf.for {{.*}} -> (vector<64xf32>)
+// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+// CHECK: llvm.intr.fmuladd(%{{.*}}, %[[TOTAL]], %{{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @scaled(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E4M3FN>,
+      %t: tensor<?x?xf32>) -> (y: tensor<?x?xf32>) {
+    %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk)
+      : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xf32>
+    sparsec.return %y : tensor<?x?xf32>
+  }
+}
+
+// -----
+
 // What the processor has as an instruction is no libm call; the epilogue of the kernel op keeps its ops.
 // CHECK-LABEL: llvm.func @instructions.host
 // CHECK: llvm.intr.fabs

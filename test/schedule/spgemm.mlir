@@ -12,7 +12,7 @@
 // SM_89-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar,
 // SM_89-SAME: , schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 128, tile_k = 32,
 // HOST-LABEL: sparsec.kernel @blocks_of_128
-// HOST-NOT: schedule
+// HOST-SAME: attributes {schedule = #sparsec.schedule<instruction = multiply_add, copy = unpack, tile_m = 128, tile_n = 128, tile_k = 128,
 sparsec.kernel @blocks_of_128(%a: !sparsec.bsr<?x?xbf16, block = 128x128>, %b: !sparsec.bsr<?x?xbf16, block = 128x128>) -> (c: tensor<?x?xbf16>) {
   %c = sparsec.spgemm %a, %b : (!sparsec.bsr<?x?xbf16, block = 128x128>, !sparsec.bsr<?x?xbf16, block = 128x128>) -> tensor<?x?xbf16>
   sparsec.return %c : tensor<?x?xbf16>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host kernels from text to object: what the object holds (HostObject.cpp), and that the machine code computes the
-// product (HostSpmm.cpp) in every layout, type and broadcast, with blocks and tiles that reach over the edges.
+// product (HostProducts.h) in every layout, type and broadcast, with blocks and tiles that reach over the edges.
 
 #include "HostObject.h"
 #include "host_kernels.h"

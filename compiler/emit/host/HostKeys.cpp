@@ -103,7 +103,7 @@ void HostQueries::emit(KeyLoopOp op) {
   } else {
     emitKeys(tile, constant(0), tile.sequence.keys, /*isPartial=*/true);
   }
-  carryOut(op.getInits(), op.getResults());
+  carry(op.getInits(), op.getResults());
 }
 
 /// The number of the tile's list. One list may serve all batches or all heads.

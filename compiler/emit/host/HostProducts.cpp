@@ -263,6 +263,8 @@ void HostProducts::storeBlocks(StoreOp op) {
 
 Value HostProducts::sumOf(StoreOp op, const Target &target, Value row, Value column) {
   Sum sum = get<Sum>(op.getAccumulator());
+  if (sum.isZero)
+    return f32Constant(0);
   Value element = load(f32, bufferRow(sum.buffer, row), add(target.columnOfSum, column));
   if (!target.insideRows)
     return element;

@@ -62,7 +62,7 @@ void HostProgram::emit(BlockLoopOp op) {
   Value first = loadIndex(starts, row), end = loadIndex(starts, add(row, constant(1)));
   carry(op.getInits(), op.getBody().getArguments().drop_front(2));
   loop(first, end, [&](Value position) { emitBlock(op, position); });
-  carryOut(op.getInits(), op.getResults());
+  carry(op.getInits(), op.getResults());
 }
 
 /// K may end inside a block.
@@ -101,7 +101,7 @@ void HostProgram::emit(scf::ForOp op) {
     set(op.getInductionVar(), index);
     translate(*op.getBody());
   });
-  carryOut(op.getInits(), op.getResults());
+  carry(op.getInits(), op.getResults());
 }
 
 void HostProgram::emit(scf::IfOp op) {

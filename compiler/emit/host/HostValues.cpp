@@ -24,22 +24,15 @@ void HostValues::clearRows(Value buffer, int64_t rows) {
   loop(constant(0), constant(rows), [&](Value row) { storeRow(zeroRow(), buffer, row); });
 }
 
-void HostValues::carry(ValueRange inits, ValueRange arguments) {
-  for (auto [init, argument] : llvm::zip_equal(inits, arguments)) {
-    HostValue carried = values.find(init)->second;
-    if (auto *sum = std::get_if<Sum>(&carried); sum && sum->isZero) {
+void HostValues::carry(ValueRange inits, ValueRange carried) {
+  for (auto [init, value] : llvm::zip_equal(inits, carried)) {
+    HostValue onHost = values.find(init)->second;
+    if (auto *sum = std::get_if<Sum>(&onHost); sum && sum->isZero) {
       clearRows(sum->buffer, sum->rows);
       sum->isZero = false;
-      set(init, carried);
+      set(init, onHost);
     }
-    set(argument, carried);
-  }
-}
-
-void HostValues::carryOut(ValueRange inits, ValueRange results) {
-  for (auto [init, result] : llvm::zip_equal(inits, results)) {
-    HostValue carried = values.find(init)->second;
-    set(result, carried);
+    set(value, onHost);
   }
 }
 

@@ -105,7 +105,7 @@ protected:
   template <typename T> T get(Value value) { return std::get<T>(values.find(value)->second); }
   Value number(Value value) { return get<Value>(value); }
   /// A body that is translated twice sets its values again.
-  void set(Value value, HostValue onHost) { values.insert_or_assign(value, std::move(onHost)); }
+  void set(Value value, const HostValue &onHost) { values.insert_or_assign(value, onHost); }
 
   /// A buffer that belongs to an op.
   Value bufferOf(mlir::Operation *op, int64_t rows);
@@ -116,10 +116,8 @@ protected:
   /// A vector of zeros, for a row of a buffer.
   Value zeroRow() { return constant(mlir::DenseElementsAttr::get(rowType, 0.0f)); }
 
-  /// Gives the arguments of a loop's body the buffers of its inits.
-  void carry(mlir::ValueRange inits, mlir::ValueRange arguments);
-  /// Gives the results of a loop these buffers.
-  void carryOut(mlir::ValueRange inits, mlir::ValueRange results);
+  /// Gives the arguments of a loop's body, or its results, the buffers of its inits.
+  void carry(mlir::ValueRange inits, mlir::ValueRange carried);
 
   /// Translates the ops of a block, except its terminator.
   void translate(mlir::Block &block);

@@ -11,13 +11,15 @@ import sys
 import textwrap
 
 # Lines that a reader takes in at once.
-LONGEST = {"spmm": 80, "spmm_host": 40, "spmm_sm_89": 80, "attention_sm_89": 80}
+# Lines that a reader takes in at once.
+LONGEST = {"spmm": 80, "spmm_host": 40, "spmm_sm_89": 80, "attention_host": 60, "attention_sm_89": 80}
 KERNELS = {  # the chip, and the end of the program's name
     "spmm": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_90a", ""),
     "spmm_windows": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_90a", "_windows"),
     "spmm_sm_89": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_89", ""),
     "spmm_host": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "host", ".host"),
     "attention": ("bench/attention/attention_bf16_128_128x128.mlir", "sm_90a", ""),
+    "attention_host": ("bench/attention/attention_bf16_128_128x128.mlir", "host", ".host"),
     "attention_sm_89": ("bench/attention/attention_bf16_128_64x64.mlir", "sm_89", ""),
 }
 
