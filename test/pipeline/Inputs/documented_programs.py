@@ -11,8 +11,7 @@ import sys
 import textwrap
 
 # Lines that a reader takes in at once.
-# Lines that a reader takes in at once.
-LONGEST = {"spmm": 80, "spmm_host": 40, "spmm_sm_89": 80, "attention_host": 60, "attention_sm_89": 80}
+LONGEST = {"spmm": 80, "spmm_host": 40, "spmm_sm_89": 80, "attention_host": 40, "attention_sm_89": 80}
 KERNELS = {  # the chip, and the end of the program's name
     "spmm": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_90a", ""),
     "spmm_windows": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_90a", "_windows"),
