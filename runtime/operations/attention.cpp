@@ -7,7 +7,6 @@
 #include "arguments/strides.h"
 #include "operations/sequences.h"
 #include "plan/attention_tiles.h"
-#include "reference/operations.h"
 
 #include <algorithm>
 #include <cmath>

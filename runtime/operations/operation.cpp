@@ -13,7 +13,7 @@
 namespace sparsec::runtime {
 
 static const Operation *const operations[] = {
-#define SPARSEC_OPERATION(name) &name##Operation,
+#define SPARSEC_OPERATION(name, reference) &name##Operation,
 #include "operations/operations.def"
 };
 

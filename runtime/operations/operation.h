@@ -49,6 +49,10 @@ struct QuantizedSlots {
   uint32_t matrix = 0, dense = 0;
 };
 
+/// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
+using Reference = Status(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                         RowRange rows, const ReferenceRows &out);
+
 struct Operation {
   uint32_t kind; // sparsec_operation_kind_t
   /// The sizes that a launch must have in common with its plan.
@@ -85,12 +89,12 @@ struct Operation {
   /// The same for every number of panels (see makePeriodicLists); those of the request's grid are open. Null where an
   /// operation has no such lists.
   TileLists (*periodicLists)(const TileListRequest &request);
-  /// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
-  Status (*reference)(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
-                      RowRange rows, const ReferenceRows &out);
+  Reference *reference;
 };
 
-#define SPARSEC_OPERATION(name) extern const Operation name##Operation;
+#define SPARSEC_OPERATION(name, reference)                                                                             \
+  extern const Operation name##Operation;                                                                              \
+  Reference reference;
 #include "operations/operations.def"
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);

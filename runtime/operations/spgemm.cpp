@@ -4,7 +4,6 @@
 
 #include "arguments/blocks.h"
 #include "arguments/strides.h"
-#include "reference/operations.h"
 
 namespace sparsec::runtime {
 

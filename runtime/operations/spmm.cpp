@@ -3,7 +3,6 @@
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
-#include "reference/operations.h"
 
 namespace sparsec::runtime {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "operations.h"
 #include "arguments/blocks.h"
 #include "numbers.h"
+#include "operations/operation.h"
 #include "operations/sequences.h"
 #include "plan/key_range.h"
 #include "region.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "operations.h"
 #include "arguments/blocks.h"
 #include "epilogue.h"
 #include "numbers.h"
+#include "operations/operation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -96,6 +96,7 @@ Status SampledProduct::computeRows(int64_t block, int64_t begin, int64_t end, do
 
 } // namespace
 
+/// Rows are those of all blocks, one block after the other.
 Status runSddmmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
                          RowRange rows, const ReferenceRows &out) {
   SampledProduct product(kernel, arguments, problem);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "operations.h"
 #include "arguments/blocks.h"
 #include "epilogue.h"
 #include "numbers.h"
+#include "operations/operation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -116,6 +116,7 @@ Status BlockProduct::computeBlockRow(int64_t row, double *values, double *magnit
 
 } // namespace
 
+/// Rows are those of the result, or those of all blocks of the pattern, one block after the other.
 Status runSpgemmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
                           RowRange rows, const ReferenceRows &out) {
   BlockProduct product(kernel, arguments, problem);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "operations.h"
 #include "epilogue.h"
 #include "numbers.h"
+#include "operations/operation.h"
 #include "steps.h"
 
 #include <algorithm>
