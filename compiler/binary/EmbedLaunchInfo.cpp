@@ -3,6 +3,7 @@
 // constant global, which the runtime reads from the finished image.
 
 #include "AttentionSchedule.h"
+#include "Family.h"
 #include "OperationRecords.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
@@ -210,19 +211,14 @@ class VariantDescriber {
 public:
   /// `chip` is null for the host. `merge` is the second stage of split variants, null where there are none. For packed
   /// values the kernel is one whose matrix has packed blocks, and `storedSide` the shorter side of the stored ones.
-  VariantDescriber(const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge, uint32_t storedSide = 0)
-      : kernel(kernel), chip(chip), merge(merge), storedSide(storedSide) {}
+  VariantDescriber(const Family &family, const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge,
+                   uint32_t storedSide = 0)
+      : family(family), kernel(kernel), view(kernel), chip(chip), merge(merge), storedSide(storedSide) {}
 
   FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
   FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
 
 private:
-  const sparsec_operand_info_t &operandIn(uint32_t slot) const;
-  uint32_t argumentIn(uint32_t slot) const { return operandIn(slot).argument; }
-  /// The number of tiles that cover a dimension and do not cross blocks.
-  sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
-  /// `schedule` is null for the host.
-  void describeGrid(StageRecord &stage, ScheduleAttr schedule, bool isSplit) const;
   /// `alignment` is that of dense operands, `blockAlignment` that of stored blocks.
   std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment,
                                                                uint32_t blockAlignment) const;
@@ -231,119 +227,17 @@ private:
   LogicalResult addMerge(VariantRecord &variant) const;
   bool isPacked() const { return storedSide != 0; }
 
+  const Family &family;
   const KernelRecord &kernel;
+  const RecordView view;
   const Chip *chip;
   LLVM::LLVMFuncOp merge;
   const uint32_t storedSide;
 };
 } // namespace
 
-/// The (first) operand in a slot.
-const sparsec_operand_info_t &VariantDescriber::operandIn(uint32_t slot) const {
-  return *llvm::find_if(kernel.operation.operands, [&](const auto &operand) { return operand.slot == slot; });
-}
-
-sparsec_extent_info_t VariantDescriber::tilesOf(uint32_t slot, uint32_t dimension, uint32_t block,
-                                                uint32_t tile) const {
-  return {argumentIn(slot), SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
-}
-
-/// The sections of a plan without which a machine kernel cannot run: those of windows, of transposed matrices and of
-/// pairs.
-static uint32_t requiredSections(const StageRecord &stage) {
-  constexpr uint32_t optional = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
-  uint32_t sections = 0;
-  for (const sparsec_parameter_info_t &parameter : stage.parameters)
-    if (parameter.source == SPARSEC_SOURCE_PLAN_SECTION)
-      sections |= 1u << parameter.index;
-  return sections & ~optional;
-}
-
-static bool hasWindows(const StageRecord &stage) {
-  return (requiredSections(stage) & 1u << SPARSEC_PLAN_WINDOW_ROWS) != 0;
-}
-
 /// The parts into which a launch splits the keys of a tile.
 static constexpr sparsec_extent_info_t partsOfTile = {0, SPARSEC_FIELD_PARTS, 0, 1, 1, 0};
-
-void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule, bool isSplit) const {
-  const sparsec_stage_info_t &info = stage.info;
-  switch (kernel.operation.kind) {
-  case SPARSEC_OPERATION_ATTENTION:
-    stage.rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
-    stage.panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, info.tile_m, info.tile_m)};
-    // Every sequence of packed queries may have a panel that is not full.
-    if (operandIn(SPARSEC_ATTENTION_QUERY).layout == SPARSEC_LAYOUT_PACKED) {
-      stage.panels.push_back(tilesOf(SPARSEC_ATTENTION_QUERY_STARTS, 0, 1, 1));
-      stage.panels.back().added = 1;
-    }
-    if (isSplit)
-      stage.panels.push_back(partsOfTile);
-    return;
-  case SPARSEC_OPERATION_SPMM: {
-    uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
-    uint32_t panel = info.cluster * info.tile_n;
-    const sparsec_operand_info_t &matrix = operandIn(SPARSEC_SPMM_MATRIX);
-    const sparsec_argument_info_t &stored = kernel.arguments[matrix.argument];
-    bool isTransposed = matrix.layout == SPARSEC_LAYOUT_TRANSPOSED;
-    uint32_t blockRows = isTransposed ? stored.block_columns : stored.block_rows;
-    uint32_t rowsOfUnit = hasWindows(stage) ? info.tile_m : blockRows;
-    stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, isTransposed ? 1 : 0, rowsOfUnit, info.tile_m)};
-    stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
-    return;
-  }
-  case SPARSEC_OPERATION_SDDMM: {
-    uint32_t columns = kernel.arguments[argumentIn(SPARSEC_SDDMM_PATTERN)].block_columns;
-    bool isTransposed = operandIn(SPARSEC_SDDMM_RIGHT).layout == SPARSEC_LAYOUT_TRANSPOSED;
-    uint32_t blocks = 1; // of a tile
-    if (schedule)
-      blocks = info.tile_n / uint32_t(blockStride(toSchedule(schedule).instruction, columns, isTransposed));
-    uint32_t panel = info.cluster * blocks * columns;
-    // Blocks are written as a whole, also where M cuts them: all block rows have as many tile rows.
-    uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SDDMM_PATTERN)].block_rows;
-    stage.rows = {tilesOf(SPARSEC_SDDMM_PATTERN, 0, blockRows, blockRows),
-                  tilesOf(SPARSEC_SDDMM_RESULT, 1, blockRows, info.tile_m)};
-    stage.panels = {tilesOf(SPARSEC_SDDMM_PATTERN, 1, panel, panel)};
-    return;
-  }
-  case SPARSEC_OPERATION_SPGEMM:
-  case SPARSEC_OPERATION_SAMPLED_SPGEMM: {
-    uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SPGEMM_LEFT)].block_rows;
-    uint32_t columns = kernel.arguments[argumentIn(SPARSEC_SPGEMM_RIGHT)].block_columns;
-    // Blocks of a pattern are written as a whole, also where M cuts them.
-    if (kernel.operation.kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
-      stage.rows = {tilesOf(SPARSEC_SPGEMM_LEFT, 0, blockRows, blockRows),
-                    tilesOf(SPARSEC_SPGEMM_RESULT, 1, blockRows, info.tile_m)};
-    else
-      stage.rows = {tilesOf(SPARSEC_SPGEMM_LEFT, 0, blockRows, info.tile_m)};
-    stage.panels = {tilesOf(SPARSEC_SPGEMM_RIGHT, 1, columns, columns)};
-    return;
-  }
-  }
-  llvm_unreachable("all operations are covered");
-}
-
-/// Whether a machine kernel touches at most single elements of an operand.
-static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
-  if (kind == SPARSEC_OPERATION_SPMM)
-    return slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE;
-  if (kind == SPARSEC_OPERATION_SDDMM)
-    return slot == SPARSEC_SDDMM_PATTERN;
-  if (kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
-    return slot == SPARSEC_SPGEMM_PATTERN;
-  constexpr uint32_t rows[] = {SPARSEC_ATTENTION_QUERY, SPARSEC_ATTENTION_KEY, SPARSEC_ATTENTION_VALUE,
-                               SPARSEC_ATTENTION_RESULT};
-  return kind == SPARSEC_OPERATION_ATTENTION && !llvm::is_contained(rows, slot);
-}
-
-/// Tensor stores write whole units beyond the width where that is no multiple (tensor loads do not read them), and so
-/// do the copies of X without a tensor map. Rows of attention are whole units by their static size.
-static bool movesWholeUnits(sparsec_operation_kind_t kind, uint32_t slot, bool hasTensorMap) {
-  if (kind == SPARSEC_OPERATION_SPGEMM)
-    return slot == SPARSEC_SPGEMM_RESULT && hasTensorMap;
-  return kind == SPARSEC_OPERATION_SPMM &&
-         ((slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap));
-}
 
 std::vector<sparsec_requirement_info_t>
 VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignment, uint32_t blockAlignment) const {
@@ -355,12 +249,11 @@ VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignm
     uint32_t needed = argument.kind == SPARSEC_ARGUMENT_BSR ? blockAlignment : alignment;
     bool isKnown = llvm::any_of(requirements, [&](const auto &other) { return other.argument == operand.argument; });
     const bool isPackedMatrix = isPacked() && argument.kind == SPARSEC_ARGUMENT_BSR;
-    if (!hasElements || needed <= element || isKnown || isPackedMatrix ||
-        goesByElement(kernel.operation.kind, operand.slot))
+    if (!hasElements || needed <= element || isKnown || isPackedMatrix || family.readsSingleElements(operand.slot))
       continue;
     bool hasTensorMap =
         llvm::any_of(stage.tensorMaps, [&](const auto &map) { return map.argument == operand.argument; });
-    bool isWhole = movesWholeUnits(kernel.operation.kind, operand.slot, hasTensorMap);
+    bool isWhole = family.movesWholeUnits(kernel.operation.kind, operand.slot, hasTensorMap);
     requirements.push_back({operand.argument, needed, isWhole ? needed : 1, 0});
   }
   return requirements;
@@ -369,38 +262,16 @@ VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignm
 /// On a chip they depend on the matrix instruction, which the schedule names.
 FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanCosts(LLVM::LLVMFuncOp function,
                                                                                      bool hasWindows) const {
+  auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
   PlanCosts costs = hostPlanCosts;
   if (chip) {
-    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
     const InstructionRate *rate = schedule ? chip->find(toSchedule(schedule).instruction) : nullptr;
     if (!rate)
       return function.emitOpError("expects the attribute sparsec.schedule with a matrix instruction of ")
              << chip->name << ", but got " << (schedule ? stringifyInstruction(schedule.getInstruction()) : "none");
     costs = rate->planCosts;
   }
-  constexpr sparsec_operation_kind_t withoutCosts[] = {SPARSEC_OPERATION_SDDMM, SPARSEC_OPERATION_SPGEMM,
-                                                       SPARSEC_OPERATION_SAMPLED_SPGEMM};
-  if (llvm::is_contained(withoutCosts, kernel.operation.kind))
-    return std::vector<sparsec_plan_cost_info_t>();
-  if (kernel.operation.kind == SPARSEC_OPERATION_ATTENTION)
-    return std::vector<sparsec_plan_cost_info_t>{
-        {SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.attentionTileOverhead)}};
-  std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
-                                                {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
-  if (hasWindows) {
-    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
-    bool hasStreams = schedule && schedule.getWalk() == Walk::streams;
-    int64_t column = hasStreams ? costs.streamColumn : costs.windowColumn;
-    const bool isF8 = dtypeBytes(kernel.arguments[argumentIn(SPARSEC_SPMM_MATRIX)].dtype) == 1;
-    int64_t windowDensity = isF8 ? costs.windowDensityOfF8 : costs.windowDensity;
-    int64_t density = hasStreams ? costs.streamDensity : windowDensity;
-    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
-    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
-  }
-  if (isPacked())
-    keys.push_back(
-        {SPARSEC_PLAN_COST_PACKED_FILL, uint32_t(storedSide < 32 ? costs.packedFillOfSmallest : costs.packedFill)});
-  return keys;
+  return family.planCosts(view, costs, {schedule, hasWindows, storedSide});
 }
 
 FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp function) {
@@ -412,7 +283,9 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
     return failure();
   auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
   const bool isSplit = function->hasAttr("sparsec.split");
-  describeGrid(*stage, schedule, isSplit);
+  family.setGrid(view, *stage, schedule);
+  if (isSplit)
+    stage->panels.push_back(partsOfTile);
   VariantRecord variant;
   variant.info.required_sections = requiredSections(*stage);
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
@@ -426,7 +299,7 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   variant.requirements = describeRequirements(*stage, variant.info.alignment, blockAlignment);
   variant.info.alignment = blockAlignment;
   if (isPacked()) {
-    const sparsec_argument_info_t &matrix = kernel.arguments[argumentIn(SPARSEC_SPMM_MATRIX)];
+    const sparsec_argument_info_t &matrix = view.argumentIn(SPARSEC_SPMM_MATRIX);
     variant.info.packed_block_rows = matrix.block_rows;
     variant.info.packed_block_columns = matrix.block_columns;
     variant.info.required_sections |=
@@ -458,9 +331,9 @@ void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &sta
     uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
     variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
     if (!isKept)
-      variant.workspaces.back().extents = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1),
-                                           tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1),
-                                           tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1), partsOfTile};
+      variant.workspaces.back().extents = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1),
+                                           view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1),
+                                           view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1), partsOfTile};
   }
   for (sparsec_parameter_info_t &parameter : stage.parameters)
     if (parameter.source == SPARSEC_SOURCE_WORKSPACE)
@@ -475,8 +348,8 @@ LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
   stage->info.ctas_per_sm = 0;
   if (merge->hasAttr("sparsec.dependent_launch"))
     stage->info.flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
-  stage->rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
-  stage->panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1)};
+  stage->rows = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
+  stage->panels = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1)};
   addWorkspaces(merge, *stage, variant);
   variant.info.part_keys = leastPartKeys;
   variant.stages.push_back(std::move(*stage));
@@ -493,10 +366,10 @@ FailureOr<AuxiliaryRecord> VariantDescriber::describeAuxiliary(LLVM::LLVMFuncOp 
                                             AuxiliaryKind::top_k_blocks};
   if (!llvm::is_contained(kindsOfLists, kind))
     return AuxiliaryRecord{static_cast<sparsec_auxiliary_kind_t>(kind), std::move(*stage)};
-  uint32_t pattern = argumentIn(SPARSEC_ATTENTION_PATTERN), block = kernel.arguments[pattern].block_rows;
+  uint32_t pattern = view.operandIn(SPARSEC_ATTENTION_PATTERN).argument, block = kernel.arguments[pattern].block_rows;
   stage->rows = {{pattern, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
                  {pattern, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
-                 tilesOf(SPARSEC_ATTENTION_QUERY, 2, block, block)};
+                 view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, block, block)};
   return AuxiliaryRecord{static_cast<sparsec_auxiliary_kind_t>(kind), std::move(*stage)};
 }
 
@@ -551,11 +424,12 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
   setText(record.info.name, kernel.getName());
   record.info.result_count = kernel.getResultTypes().size();
   record.arguments = describeArguments(kernel);
-  record.operation = describeOperation(kernel);
+  const Family &family = familyOf(kernel);
+  record.operation = family.describe(kernel);
   LLVM::LLVMFuncOp merge = found->second.merge;
-  VariantDescriber describer(record, chip, merge);
+  VariantDescriber describer(family, record, chip, merge);
   const KernelRecord packedRecord = withPackedBlocks(record, kernel);
-  VariantDescriber packedDescriber(packedRecord, chip, merge, storedSide(kernel));
+  VariantDescriber packedDescriber(family, packedRecord, chip, merge, storedSide(kernel));
   for (auto [position, function] : found->second.variants) {
     VariantDescriber &ofValues = function->hasAttr("sparsec.packed") ? packedDescriber : describer;
     FailureOr<VariantRecord> variant = ofValues.describeVariant(function);

@@ -8,10 +8,6 @@
 using namespace mlir;
 using namespace sparsec;
 
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
-
 // The dialect's enums and those of the launch info have the same numbers.
 static_assert(uint32_t(Broadcast::per_row) == SPARSEC_BROADCAST_PER_ROW &&
               uint32_t(Broadcast::per_column) == SPARSEC_BROADCAST_PER_COLUMN &&
@@ -26,100 +22,25 @@ static_assert(uint32_t(DenseLayout::kn) == SPARSEC_LAYOUT_ROW_MAJOR &&
               uint32_t(ResultLayout::mn) == SPARSEC_LAYOUT_ROW_MAJOR &&
               uint32_t(ResultLayout::nm) == SPARSEC_LAYOUT_TRANSPOSED);
 
-namespace {
-/// Collects the operands of an anchor.
-class OperandList {
-public:
-  explicit OperandList(KernelOp kernel) : firstResult(kernel.getArgumentTypes().size()) {}
-
-  void add(uint32_t slot, Value operand, uint32_t layout = SPARSEC_LAYOUT_NONE,
-           uint32_t broadcast = SPARSEC_BROADCAST_NONE) {
-    operands.push_back({slot, cast<BlockArgument>(operand).getArgNumber(), layout, broadcast});
-  }
-  /// Result `number` of the kernel.
-  void addResult(uint32_t slot, uint32_t number, uint32_t layout = SPARSEC_LAYOUT_NONE) {
-    operands.push_back({slot, firstResult + number, layout, SPARSEC_BROADCAST_NONE});
-  }
-  std::vector<sparsec_operand_info_t> take() { return std::move(operands); }
-
-private:
-  uint32_t firstResult;
-  std::vector<sparsec_operand_info_t> operands;
-};
-} // namespace
-
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SpmmOp spmm) {
-  OperandList list(kernel);
-  auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
-  bool isTransposed = spmm.getMatrix().getType().getTransposed();
-  list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix(), isTransposed ? SPARSEC_LAYOUT_TRANSPOSED : SPARSEC_LAYOUT_ROW_MAJOR);
-  if (spmm.getScales())
-    list.add(SPARSEC_SPMM_SCALES, spmm.getScales());
-  list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
-  if (spmm.getXScale())
-    list.add(SPARSEC_SPMM_X_SCALE, spmm.getXScale());
-  for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
-    auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
-    list.add(SPARSEC_SPMM_EXTRA, extra, broadcast == SPARSEC_BROADCAST_FULL ? yLayout : 0, broadcast);
-  }
-  list.addResult(SPARSEC_SPMM_RESULT, 0, yLayout);
-  return list.take();
+const sparsec_operand_info_t &RecordView::operandIn(uint32_t slot) const {
+  return *llvm::find_if(record.operation.operands, [&](const auto &operand) { return operand.slot == slot; });
 }
 
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SddmmOp sddmm) {
-  OperandList list(kernel);
-  list.add(SPARSEC_SDDMM_PATTERN, sddmm.getPattern());
-  list.add(SPARSEC_SDDMM_LEFT, sddmm.getLeft(), static_cast<uint32_t>(sddmm.getALayout()));
-  list.add(SPARSEC_SDDMM_RIGHT, sddmm.getRight(), static_cast<uint32_t>(sddmm.getBLayout()));
-  for (auto [index, extra] : llvm::enumerate(sddmm.getExtras()))
-    list.add(SPARSEC_SDDMM_EXTRA, extra, SPARSEC_LAYOUT_NONE, static_cast<uint32_t>(sddmm.getBroadcastOf(index)));
-  list.addResult(SPARSEC_SDDMM_RESULT, 0);
-  return list.take();
+sparsec_extent_info_t RecordView::tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const {
+  return {operandIn(slot).argument, SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
 }
 
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SpgemmOp spgemm) {
-  OperandList list(kernel);
-  // The values of a pattern's blocks have one layout.
-  uint32_t layout = spgemm.getPattern() ? uint32_t(SPARSEC_LAYOUT_NONE) : static_cast<uint32_t>(spgemm.getCLayout());
-  list.add(SPARSEC_SPGEMM_LEFT, spgemm.getLeft());
-  list.add(SPARSEC_SPGEMM_RIGHT, spgemm.getRight());
-  if (spgemm.getPattern())
-    list.add(SPARSEC_SPGEMM_PATTERN, spgemm.getPattern());
-  for (auto [index, extra] : llvm::enumerate(spgemm.getExtras())) {
-    auto broadcast = static_cast<uint32_t>(spgemm.getBroadcastOf(index));
-    list.add(SPARSEC_SPGEMM_EXTRA, extra, broadcast == SPARSEC_BROADCAST_FULL ? layout : 0, broadcast);
-  }
-  list.addResult(SPARSEC_SPGEMM_RESULT, 0, layout);
-  return list.take();
+uint32_t sparsec::requiredSections(const StageRecord &stage) {
+  constexpr uint32_t optional = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
+  uint32_t sections = 0;
+  for (const sparsec_parameter_info_t &parameter : stage.parameters)
+    if (parameter.source == SPARSEC_SOURCE_PLAN_SECTION)
+      sections |= 1u << parameter.index;
+  return sections & ~optional;
 }
 
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, AttentionOp attention) {
-  OperandList list(kernel);
-  const uint32_t queries = attention.getQueryStarts() ? SPARSEC_LAYOUT_PACKED : SPARSEC_LAYOUT_NONE;
-  const uint32_t keys = attention.getPageTable()   ? SPARSEC_LAYOUT_PAGED
-                        : attention.getKeyStarts() ? SPARSEC_LAYOUT_PACKED
-                                                   : SPARSEC_LAYOUT_NONE;
-  list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery(), queries);
-  list.add(SPARSEC_ATTENTION_KEY, attention.getKey(), keys);
-  list.add(SPARSEC_ATTENTION_VALUE, attention.getValue(), keys);
-  if (attention.getPattern())
-    list.add(SPARSEC_ATTENTION_PATTERN, attention.getPattern());
-  if (attention.getScale())
-    list.add(SPARSEC_ATTENTION_SCALE, attention.getScale());
-  if (attention.getSinks())
-    list.add(SPARSEC_ATTENTION_SINKS, attention.getSinks());
-  for (auto [slot, sizes] : {std::pair(SPARSEC_ATTENTION_QUERY_STARTS, attention.getQueryStarts()),
-                             std::pair(SPARSEC_ATTENTION_KEY_STARTS, attention.getKeyStarts()),
-                             std::pair(SPARSEC_ATTENTION_KEY_LENGTHS, attention.getKeyLengths()),
-                             std::pair(SPARSEC_ATTENTION_PAGE_TABLE, attention.getPageTable())})
-    if (sizes)
-      list.add(slot, sizes);
-  for (Value extra : attention.getExtras())
-    list.add(SPARSEC_ATTENTION_EXTRA, extra);
-  list.addResult(SPARSEC_ATTENTION_RESULT, 0, queries);
-  if (attention.getLse())
-    list.addResult(SPARSEC_ATTENTION_LSE, 1, queries);
-  return list.take();
+bool sparsec::hasWindows(const StageRecord &stage) {
+  return (requiredSections(stage) & 1u << SPARSEC_PLAN_WINDOW_ROWS) != 0;
 }
 
 /// Number of the first extra among the operands.
@@ -234,12 +155,12 @@ std::vector<sparsec_step_info_t> StepWriter::write(Region &region) {
 }
 
 /// Whether a region gives back its first value.
-static bool isIdentity(Region &region) {
+bool sparsec::isIdentity(Region &region) {
   return region.empty() || region.front().getTerminator()->getOperand(0) == region.getArgument(0);
 }
 
 /// The epilogue of a product, if it is not the identity. Its operands are those in `extraSlot`.
-static void addEpilogue(OperationRecord &record, Region &region, uint32_t extraSlot) {
+void sparsec::addEpilogue(OperationRecord &record, Region &region, uint32_t extraSlot) {
   if (isIdentity(region))
     return;
   RegionRecord epilogue;
@@ -254,35 +175,9 @@ static void addEpilogue(OperationRecord &record, Region &region, uint32_t extraS
   record.regions.push_back(std::move(epilogue));
 }
 
-static OperationRecord describe(KernelOp kernel, SpmmOp spmm) {
-  OperationRecord record;
-  record.kind = SPARSEC_OPERATION_SPMM;
-  record.operands = describeOperands(kernel, spmm);
-  if (spmm.getMatrix().getType().hasF8())
-    record.attributes = {{SPARSEC_ATTRIBUTE_ACCUMULATION, 0, int64_t(spmm.getAccumulation())}};
-  addEpilogue(record, spmm.getEpilogue(), SPARSEC_SPMM_EXTRA);
-  return record;
-}
-
-static OperationRecord describe(KernelOp kernel, SddmmOp sddmm) {
-  OperationRecord record;
-  record.kind = SPARSEC_OPERATION_SDDMM;
-  record.operands = describeOperands(kernel, sddmm);
-  addEpilogue(record, sddmm.getEpilogue(), SPARSEC_SDDMM_EXTRA);
-  return record;
-}
-
-static OperationRecord describe(KernelOp kernel, SpgemmOp spgemm) {
-  OperationRecord record;
-  record.kind = spgemm.getPattern() ? SPARSEC_OPERATION_SAMPLED_SPGEMM : SPARSEC_OPERATION_SPGEMM;
-  record.operands = describeOperands(kernel, spgemm);
-  addEpilogue(record, spgemm.getEpilogue(), SPARSEC_SPGEMM_EXTRA);
-  return record;
-}
-
 /// A region of attention: its values come first, then the tensors that it loads from.
-static RegionRecord describeRegion(Region &region, sparsec_region_slot_t slot,
-                                   ArrayRef<sparsec_operand_info_t> operands) {
+RegionRecord sparsec::describeRegion(Region &region, sparsec_region_slot_t slot,
+                                     ArrayRef<sparsec_operand_info_t> operands) {
   static constexpr sparsec_input_info_t values[] = {{SPARSEC_INPUT_SCORE, 0},
                                                     {SPARSEC_INPUT_BATCH, 0},
                                                     {SPARSEC_INPUT_HEAD, 0},
@@ -303,26 +198,4 @@ static RegionRecord describeRegion(Region &region, sparsec_region_slot_t slot,
   }
   record.steps = writer.write(region);
   return record;
-}
-
-static OperationRecord describe(KernelOp kernel, AttentionOp attention) {
-  OperationRecord record;
-  record.kind = SPARSEC_OPERATION_ATTENTION;
-  record.operands = describeOperands(kernel, attention);
-  record.attributes = {{SPARSEC_ATTRIBUTE_HEAD_DIMENSION, 0, attention.getHeadDimension()},
-                       {SPARSEC_ATTRIBUTE_CAUSAL, 0, attention.getCausal()},
-                       {SPARSEC_ATTRIBUTE_WINDOW_LEFT, 0, attention.getWindowLeft()},
-                       {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, 0, attention.getWindowRight()}};
-  if (attention.getValueDimension() != attention.getHeadDimension())
-    record.attributes.push_back({SPARSEC_ATTRIBUTE_VALUE_DIMENSION, 0, attention.getValueDimension()});
-  if (!isIdentity(attention.getScore()))
-    record.regions.push_back(describeRegion(attention.getScore(), SPARSEC_REGION_SCORE, record.operands));
-  if (!attention.getMask().empty())
-    record.regions.push_back(describeRegion(attention.getMask(), SPARSEC_REGION_MASK, record.operands));
-  return record;
-}
-
-OperationRecord sparsec::describeOperation(KernelOp kernel) {
-  return TypeSwitch<Operation *, OperationRecord>(kernel.getAnchor())
-      .Case<SpmmOp, SddmmOp, SpgemmOp, AttentionOp>([&](auto anchor) { return describe(kernel, anchor); });
 }

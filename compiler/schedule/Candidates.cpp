@@ -113,7 +113,12 @@ struct TileShapes {
 };
 } // namespace
 
-static TileShapes tileShapes(const ProblemDescription & /*problem*/) { return {{64, 128, 256, 512}, {4, 8}}; }
+/// Columns that the problem says may be too few for four warps.
+static TileShapes tileShapes(const ProblemDescription &problem) {
+  if (problem.tileColumns == 0)
+    return {{64, 128, 256, 512}, {4, 8}};
+  return {{blockStride(MatrixInstruction::MmaSync, problem.tileColumns, /*isTransposed=*/false)}, {1, 2, 4, 8}};
+}
 
 /// Whole blocks. The threads hold the column of each of them.
 static TileShapes tileShapes(const SampledDescription &problem) {
@@ -124,11 +129,6 @@ static TileShapes tileShapes(const SampledDescription &problem) {
     if (columns % stride == 0 && columns <= mostBlocks * stride)
       shapes.columns.push_back(columns);
   return shapes;
-}
-
-/// The columns of one block, which may be too few for four warps.
-static TileShapes tileShapes(const PairedDescription &problem) {
-  return {{blockStride(MatrixInstruction::MmaSync, problem.resultColumns, /*isTransposed=*/false)}, {1, 2, 4, 8}};
 }
 
 template <typename Description>
@@ -190,6 +190,34 @@ std::optional<CopyMethod> sparsec::copyFor(MatrixInstruction instruction, const 
   return std::nullopt;
 }
 
+/// For tiles of the columns of one block, in one CTA of an SM: with two, three warpgroups each have too few registers
+/// at launch for products of 128 columns.
+static void addWgmmaCandidatesOfBlocks(const ProblemDescription &problem, const Chip &chip, CopyMethod copy,
+                                       std::vector<Schedule> &schedules) {
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
+  for (int64_t consumers : {2, 1}) {
+    if (problem.blockRows % (consumers * info.m) != 0)
+      continue;
+    Schedule schedule;
+    schedule.instruction = info.instruction;
+    schedule.copy = copy;
+    schedule.tileM = consumers * info.m;
+    schedule.tileN = columnsOfPanels(problem.tileColumns);
+    schedule.tileK = stageDepth(info, problem);
+    schedule.consumersM = consumers;
+    shareRegisters(schedule, 40, chip);
+    schedules.push_back(complete(schedule, problem, chip));
+  }
+}
+
+/// Whether a tile fills the instruction. Tiles of one block have whole groups of rows where a consumer has one
+/// instruction.
+static bool fillsTiles(MatrixInstruction instruction, const ProblemDescription &problem) {
+  const MatrixInstructionInfo &info = infoOf(instruction);
+  bool hasWholeGroups = problem.tileColumns == 0 || info.isRepeated || problem.blockRows % info.m == 0;
+  return hasWholeGroups && fillsInstruction(instruction, problem);
+}
+
 std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &problem, const Chip &chip,
                                                   int64_t alignment) {
   std::vector<Schedule> schedules;
@@ -197,12 +225,14 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
     std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
     bool multiplies = rate.elementTypes.contains(problem.elementType);
     bool hasLayout = bytesOf(problem.elementType) != 1 || (problem.xTransposed && !problem.wTransposed);
-    if (!copy || !multiplies || !hasLayout || !fillsInstruction(rate.instruction, problem))
+    if (!copy || !multiplies || !hasLayout || !fillsTiles(rate.instruction, problem))
       continue;
-    if (rate.instruction == MatrixInstruction::Wgmma)
-      addWgmmaCandidates(problem, chip, *copy, /*stride=*/1, schedules);
-    else
+    if (rate.instruction != MatrixInstruction::Wgmma)
       addMmaSyncCandidates(problem, chip, *copy, schedules);
+    else if (problem.tileColumns != 0)
+      addWgmmaCandidatesOfBlocks(problem, chip, *copy, schedules);
+    else
+      addWgmmaCandidates(problem, chip, *copy, /*stride=*/1, schedules);
     // A slower instruction would be of no use.
     break;
   }
@@ -348,49 +378,6 @@ std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &prob
       continue;
     if (rate.instruction == MatrixInstruction::Wgmma)
       addWgmmaCandidates(problem, chip, *copy, blockStride(rate.instruction, problem), schedules);
-    else
-      addMmaSyncCandidates(problem, chip, *copy, schedules);
-    // A slower instruction would be of no use.
-    break;
-  }
-  return schedules;
-}
-
-/// Whether blocks of the result are whole rows of groups, where a consumer has one instruction.
-static bool fillsTiles(const PairedDescription &problem) {
-  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
-  return fillsInstruction(info.instruction, problem) && problem.blockRows % info.m == 0;
-}
-
-/// One CTA of an SM: with two, three warpgroups each have too few registers at launch for products of 128 columns.
-static void addPairedWgmmaCandidates(const PairedDescription &problem, const Chip &chip, CopyMethod copy,
-                                     std::vector<Schedule> &schedules) {
-  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
-  for (int64_t consumers : {2, 1}) {
-    if (problem.blockRows % (consumers * info.m) != 0)
-      continue;
-    Schedule schedule;
-    schedule.instruction = info.instruction;
-    schedule.copy = copy;
-    schedule.tileM = consumers * info.m;
-    schedule.tileN = columnsOfPanels(problem.resultColumns);
-    schedule.tileK = stageDepth(info, problem);
-    schedule.consumersM = consumers;
-    shareRegisters(schedule, 40, chip);
-    schedules.push_back(complete(schedule, problem, chip));
-  }
-}
-
-std::vector<Schedule> sparsec::candidateSchedules(const PairedDescription &problem, const Chip &chip,
-                                                  int64_t alignment) {
-  std::vector<Schedule> schedules;
-  for (const InstructionRate &rate : chip.instructions) {
-    std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
-    bool isWgmma = rate.instruction == MatrixInstruction::Wgmma;
-    if (!copy || (isWgmma && !fillsTiles(problem)))
-      continue;
-    if (isWgmma)
-      addPairedWgmmaCandidates(problem, chip, *copy, schedules);
     else
       addMmaSyncCandidates(problem, chip, *copy, schedules);
     // A slower instruction would be of no use.

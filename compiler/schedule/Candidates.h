@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules that are worth a look, and the best of them. Pure functions.
 //
-// A description says what a kernel computes: ProblemDescription for spmm, SampledDescription for sddmm,
-// PairedDescription for spgemm, AttentionDescription for attention. Each of them has the functions candidateSchedules,
+// A description says what a kernel computes: ProblemDescription for products, SampledDescription for those that are
+// sampled at a pattern, AttentionDescription for attention. Each of them has the functions candidateSchedules,
 // checkFit, estimatedRegisters and estimateCost. They share everything else.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
@@ -33,7 +33,6 @@ std::optional<CopyMethod> copyFor(MatrixInstruction instruction, const Chip &chi
 /// as are useful and fit.
 std::vector<Schedule> candidateSchedules(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
 std::vector<Schedule> candidateSchedules(const SampledDescription &problem, const Chip &chip, int64_t alignment);
-std::vector<Schedule> candidateSchedules(const PairedDescription &problem, const Chip &chip, int64_t alignment);
 
 /// The schedules for launches whose plan has the sections that they need, in order of preference.
 std::vector<Schedule> plannedSchedules(const ProblemDescription &problem, const Chip &chip);

@@ -418,8 +418,24 @@ Fit sparsec::checkSharedMemory(const Schedule &schedule, int64_t total, const Ch
                                          schedule.ctasPerSm, chip.name))});
 }
 
+/// Where the problem says the columns of a tile, a tile is whole rows of a block of the result, and a step a part of a
+/// pair of blocks. A consumer with one instruction has all
+/// columns of the block.
+static Fit checkTileOfBlock(const Schedule &schedule, const ProblemDescription &problem) {
+  if (problem.tileColumns == 0)
+    return {};
+  int64_t columns = blockStride(schedule.instruction, problem.tileColumns, /*isTransposed=*/false);
+  int64_t sharers = infoOf(schedule.instruction).isRepeated ? schedule.consumersN : 1;
+  return firstBroken(
+      {multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
+       inRange("tile_n", schedule.tileN, columns, columns), inRange("tile_k", schedule.tileK, 1, problem.blockColumns),
+       inRange("consumers_n", schedule.consumersN, 1, sharers), inRange("cluster", schedule.cluster, 1, 1)});
+}
+
 Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip, Origin origin) {
-  Fit fit = checkInstruction(schedule, problem, chip);
+  Fit fit = checkTileOfBlock(schedule, problem);
+  if (fit.ok())
+    fit = checkInstruction(schedule, problem, chip);
   if (fit.ok())
     fit = checkGeometry(schedule, problem);
   if (fit.ok())
@@ -442,20 +458,4 @@ static Fit checkBlocksOfTile(const Schedule &schedule, const SampledDescription 
 Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin) {
   return firstBroken({checkBlocksOfTile(schedule, problem),
                       checkFit(schedule, productOf(problem, schedule.instruction), chip, origin)});
-}
-
-/// A tile is whole rows of a block of the result, and a step a part of a pair. A consumer with one instruction has all
-/// columns of the block.
-static Fit checkPairedTile(const Schedule &schedule, const PairedDescription &problem) {
-  int64_t columns = blockStride(schedule.instruction, problem.resultColumns, /*isTransposed=*/false);
-  int64_t sharers = infoOf(schedule.instruction).isRepeated ? schedule.consumersN : 1;
-  return firstBroken(
-      {multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
-       inRange("tile_n", schedule.tileN, columns, columns), inRange("tile_k", schedule.tileK, 1, problem.blockColumns),
-       inRange("consumers_n", schedule.consumersN, 1, sharers), inRange("cluster", schedule.cluster, 1, 1)});
-}
-
-Fit sparsec::checkFit(const Schedule &schedule, const PairedDescription &problem, const Chip &chip, Origin origin) {
-  const ProblemDescription &product = problem;
-  return firstBroken({checkPairedTile(schedule, problem), checkFit(schedule, product, chip, origin)});
 }

@@ -72,7 +72,6 @@ Fit checkSharedMemory(const Schedule &schedule, int64_t total, const Chip &chip)
 /// Expects the numbers that the attribute's verifier lets through (dialect/SPEC.md, schedule_c1 to schedule_c3).
 Fit checkFit(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip, Origin origin);
 Fit checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin);
-Fit checkFit(const Schedule &schedule, const PairedDescription &problem, const Chip &chip, Origin origin);
 
 } // namespace sparsec
 

@@ -48,6 +48,9 @@ struct ProblemDescription {
   bool hasScales = false, hasXScale = false;
   /// Every 64 columns of a tile lie together in the result, as tensor stores write them.
   bool storesInBoxes = true;
+  /// The columns of every tile, where the problem says so. A product of two block-sparse matrices is described as that
+  /// of A and of as many columns as a block of B has: a tile has rows of one block of the result. 0: any columns.
+  int64_t tileColumns = 0;
 };
 
 /// A dense product A B^T that is sampled at the blocks of a pattern, described as the product of A,
@@ -61,13 +64,6 @@ struct SampledDescription : ProblemDescription {
 /// The product as tiles of an instruction cover it: an instruction that a consumer does not repeat has all its rows
 /// also where a block has fewer, and a tile has a whole block at least.
 ProblemDescription productOf(const SampledDescription &problem, MatrixInstruction instruction);
-
-/// A product of two block-sparse matrices, described as that of A and of as many columns as a block of B has. A
-/// tile has rows of one block of the result.
-struct PairedDescription : ProblemDescription {
-  /// Columns of a block of the result.
-  int64_t resultColumns = 0;
-};
 
 /// The columns of a buffer for `columns` of B: tensor copies bring whole panels.
 int64_t columnsOfPanels(int64_t columns);

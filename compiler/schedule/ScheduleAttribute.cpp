@@ -2,8 +2,6 @@
 
 #include "ScheduleAttribute.h"
 
-#include "ScoreForm.h"
-
 using namespace mlir;
 using namespace sparsec;
 
@@ -36,9 +34,9 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
                            static_cast<Walk>(schedule.walk), schedule.blockStages);
 }
 
-static int64_t bytesOfType(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
+int64_t sparsec::bytesOfType(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
 
-static ElementType toElementType(Type type) {
+ElementType sparsec::toElementType(Type type) {
   if (type.isBF16())
     return ElementType::Bf16;
   if (type.isF16())
@@ -46,108 +44,7 @@ static ElementType toElementType(Type type) {
   return isa<Float8E4M3FNType>(type) ? ElementType::F8E4M3 : ElementType::F8E5M2;
 }
 
-AttentionDescription sparsec::describeProblem(AttentionOp attention) {
-  AttentionDescription problem;
-  problem.elementType = toElementType(attention.getQuery().getType().getElementType());
-  problem.headDimension = attention.getHeadDimension();
-  problem.valueDimension = attention.getValueDimension();
-  if (Value pattern = attention.getPattern()) {
-    auto type = cast<PatternType>(pattern.getType());
-    problem.queryBlock = type.getQueryBlock();
-    problem.keyBlock = type.getKeyBlock();
-  }
-  ScoreForm form(attention.getScore(), attention.getQuery().getType().getElementType());
-  bool isDemandingCap = form.isCapped() && (attention.getScale() || !form.hasFixedShift());
-  problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore()) || isDemandingCap;
-  return problem;
-}
-
-static void setIfStatic(int64_t &size, int64_t value) {
+void sparsec::setIfStatic(int64_t &size, int64_t value) {
   if (!ShapedType::isDynamic(value))
     size = value;
-}
-
-/// Bytes that an epilogue reads for each element of the result.
-template <typename Op> static int64_t epilogueBytesOf(Op op) {
-  int64_t bytes = 0;
-  for (unsigned i = 0; i < op.getExtras().size(); ++i)
-    if (op.getBroadcastOf(i) == Broadcast::full)
-      bytes += bytesOfType(getElementTypeOrSelf(op.getExtras()[i].getType()));
-  return bytes;
-}
-
-ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
-  auto matrix = cast<BsrType>(spmm.getMatrix().getType());
-  auto dense = cast<RankedTensorType>(spmm.getDense().getType());
-  auto result = cast<RankedTensorType>(spmm.getResult().getType());
-  bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
-
-  ProblemDescription problem;
-  problem.elementType = toElementType(matrix.getElementType());
-  problem.outputBytes = bytesOfType(result.getElementType());
-  problem.blockRows = matrix.getBlockRows();
-  problem.blockColumns = matrix.getBlockColumns();
-  problem.wTransposed = matrix.getTransposed();
-  problem.xTransposed = xTransposed;
-  problem.hasEpilogue = spmm.hasEpilogue();
-  problem.hasTwoLevels = spmm.hasTwoLevels();
-  problem.hasXScale = spmm.getXScale() != Value();
-  problem.hasScales = spmm.getScales() || problem.hasXScale;
-  setIfStatic(problem.m, matrix.getRows());
-  setIfStatic(problem.k, matrix.getColumns());
-  setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));
-  setIfStatic(problem.leastN, dense.getDimSize(xTransposed ? 0 : 1));
-  problem.epilogueBytes = epilogueBytesOf(spmm);
-  return problem;
-}
-
-SampledDescription sparsec::describeProblem(SddmmOp sddmm, double density) {
-  BsrType pattern = sddmm.getPattern().getType();
-  RankedTensorType left = sddmm.getLeft().getType(), result = sddmm.getResult().getType();
-  int64_t m = assumedSize, n = assumedSize;
-  setIfStatic(m, pattern.getRows());
-  setIfStatic(n, pattern.getColumns());
-
-  SampledDescription problem;
-  problem.elementType = toElementType(left.getElementType());
-  problem.outputBytes = bytesOfType(result.getElementType());
-  problem.wTransposed = sddmm.getALayout() == LeftLayout::km;
-  problem.xTransposed = sddmm.getBLayout() == DenseLayout::nk;
-  problem.hasEpilogue = sddmm.hasEpilogue();
-  problem.epilogueBytes = epilogueBytesOf(sddmm);
-  problem.storesInBoxes = pattern.getBlockColumns() % 64 == 0;
-  problem.patternColumns = pattern.getBlockColumns();
-  // Rows of A are dense, and walked as deep as a stage is.
-  problem.density = 1;
-  problem.blockColumns = granule(infoOf(MatrixInstruction::Wgmma), problem.elementType);
-  problem.blockRows = pattern.getBlockRows();
-  problem.m = m;
-  problem.n = int64_t(double(n) * density);
-  setIfStatic(problem.k, left.getDimSize(1 - sddmm.getRowDimension()));
-  return problem;
-}
-
-/// Tensor stores write whole units of 16 bytes. Rows of other widths are stored from registers.
-static bool hasWholeRows(SpgemmOp spgemm) {
-  RankedTensorType result = spgemm.getResult().getType();
-  int64_t width = result.getShape().back();
-  return !ShapedType::isDynamic(width) && width * bytesOfType(result.getElementType()) % 16 == 0;
-}
-
-PairedDescription sparsec::describeProblem(SpgemmOp spgemm, double density) {
-  BsrType left = spgemm.getLeft().getType(), right = spgemm.getRight().getType();
-  PairedDescription problem;
-  problem.elementType = toElementType(left.getElementType());
-  problem.outputBytes = bytesOfType(spgemm.getResult().getType().getElementType());
-  problem.blockRows = left.getBlockRows();
-  problem.blockColumns = left.getBlockColumns();
-  problem.resultColumns = right.getBlockColumns();
-  problem.hasEpilogue = spgemm.hasEpilogue();
-  problem.epilogueBytes = epilogueBytesOf(spgemm);
-  problem.storesInBoxes = right.getBlockColumns() % 64 == 0 && hasWholeRows(spgemm);
-  problem.density = density;
-  setIfStatic(problem.m, left.getRows());
-  setIfStatic(problem.k, left.getColumns());
-  setIfStatic(problem.n, right.getColumns());
-  return problem;
 }

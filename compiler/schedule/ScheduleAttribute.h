@@ -8,6 +8,8 @@
 #include "Schedule.h"
 #include "SparsecDialect.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 namespace sparsec {
 
 /// Attributes of a kernel: why ptxas refused the schedules that were tried before, a string each. The pass
@@ -21,13 +23,20 @@ inline constexpr llvm::StringLiteral refusedPackedSchedulesAttribute = "sparsec.
 Schedule toSchedule(ScheduleAttr attribute);
 ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);
 
-/// The problem as far as types tell; sizes that are `?` keep their assumed value.
-ProblemDescription describeProblem(SpmmOp spmm);
-/// `density` is the expected fraction of blocks that are there.
-SampledDescription describeProblem(SddmmOp sddmm, double density);
-/// `density` is that of A.
-PairedDescription describeProblem(SpgemmOp spgemm, double density);
-AttentionDescription describeProblem(AttentionOp attention);
+// Descriptions of problems tell as much as types do.
+
+int64_t bytesOfType(mlir::Type elementType);
+ElementType toElementType(mlir::Type type);
+/// A size that is `?` keeps its assumed value.
+void setIfStatic(int64_t &size, int64_t value);
+/// Bytes that an epilogue reads for each element of the result.
+template <typename Op> int64_t epilogueBytesOf(Op op) {
+  int64_t bytes = 0;
+  for (unsigned i = 0; i < op.getExtras().size(); ++i)
+    if (op.getBroadcastOf(i) == Broadcast::full)
+      bytes += bytesOfType(mlir::getElementTypeOrSelf(op.getExtras()[i].getType()));
+  return bytes;
+}
 
 } // namespace sparsec
 

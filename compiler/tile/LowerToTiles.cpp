@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form;
-// those of sparsec.sddmm and sparsec.spgemm for a GPU have roles from the start.
+// Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form or,
+// for a GPU, with roles from the start. The family of the kernel builds it.
 
+#include "Family.h"
 #include "Passes.h"
 #include "ProgramBuilder.h"
-
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace sparsec {
 #define GEN_PASS_DEF_LOWERTOTILESPASS
@@ -96,30 +95,6 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
   YieldOp::create(b, store.getLoc(), ValueRange{body->addArgument(b.getF32Type(), store.getLoc())});
 }
 
-static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) {
-  return TypeSwitch<Operation *, std::unique_ptr<ProgramBuilder>>(kernel.getAnchor())
-      .Case([&](SpmmOp spmm) {
-        switch (schedule.getWalk()) {
-        case Walk::blocks:
-          return makeSpmmBuilder(kernel, spmm, schedule);
-        case Walk::windows:
-          return makeWindowBuilder(kernel, spmm, schedule);
-        case Walk::streams:
-          return makeStreamBuilder(kernel, spmm, schedule);
-        }
-        llvm_unreachable("all walks are covered");
-      })
-      .Case([&](SddmmOp sddmm) {
-        return schedule.isForHost() ? makeSddmmValues(kernel, sddmm, schedule)
-                                    : makeSddmmBuilder(kernel, sddmm, schedule);
-      })
-      .Case([&](SpgemmOp spgemm) {
-        return schedule.isForHost() ? makeSpgemmValues(kernel, spgemm, schedule)
-                                    : makeSpgemmBuilder(kernel, spgemm, schedule);
-      })
-      .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
-}
-
 /// The schedules of a kernel's programs in order of preference, with the calls that each program is for. Attention has
 /// a program for keys in parts: in the other ones, a store that is either of two would cost registers. The rows of an X
 /// of K x N are N elements apart. If N is small, that is rarely a multiple of 16 bytes, so the narrowest schedule gets
@@ -176,7 +151,7 @@ public:
 
 private:
   void build(KernelOp source, ScheduleAttr schedule, Use use) {
-    makeBuilder(source, schedule)->build(builder, programs, variant++, use);
+    familyOf(source).makeBuilder(source, schedule)->build(builder, programs, variant++, use);
   }
   void buildPacked() {
     ArrayAttr schedules = kernel.getPackedSchedulesAttr();

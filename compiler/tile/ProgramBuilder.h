@@ -49,19 +49,12 @@ private:
   int64_t alignment(Use use);
 };
 
-/// The builder for the kernel's anchor op.
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 /// For a schedule that walks windows of a plan.
 std::unique_ptr<ProgramBuilder> makeWindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 /// For one that walks streams.
 std::unique_ptr<ProgramBuilder> makeStreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
-/// Programs of roles, for a GPU.
-std::unique_ptr<ProgramBuilder> makeSddmmBuilder(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
-std::unique_ptr<ProgramBuilder> makeSpgemmBuilder(KernelOp kernel, SpgemmOp spgemm, ScheduleAttr schedule);
-/// Programs in values form, for the host.
-std::unique_ptr<ProgramBuilder> makeSddmmValues(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
-std::unique_ptr<ProgramBuilder> makeSpgemmValues(KernelOp kernel, SpgemmOp spgemm, ScheduleAttr schedule);
 
 } // namespace sparsec
 

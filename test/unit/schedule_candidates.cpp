@@ -332,10 +332,10 @@ TEST(ScheduleChoice, EveryPairedProductGetsAScheduleThatFits) {
     for (int64_t depth : sizes)
       for (int64_t columns : sizes)
         for (bool hasEpilogue : {false, true}) {
-          PairedDescription problem;
+          ProblemDescription problem;
           problem.blockRows = rows;
           problem.blockColumns = depth;
-          problem.resultColumns = columns;
+          problem.tileColumns = columns;
           problem.hasEpilogue = hasEpilogue;
           SCOPED_TRACE(testing::Message() << rows << "x" << depth << "x" << columns);
           for (const Chip &chip : chips())

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the compiler knows of the kernel ops. Everything that sets one apart from the others, beyond its definition in
+// the dialect, is in its family, one file of families/. Passes ask the family of a kernel.
+
+#ifndef SPARSEC_COMPILER_FAMILY_H
+#define SPARSEC_COMPILER_FAMILY_H
+
+#include "SparsecDialect.h"
+
+#include "sparsec/launch_info.h"
+
+#include <memory>
+#include <vector>
+
+namespace sparsec {
+
+struct Chip;
+struct OperationRecord;
+struct PlanCosts;
+struct StageRecord;
+class ProgramBuilder;
+class RecordView;
+class Selection;
+
+/// What the options of sparsec-select-schedule tell about the operands of launches.
+struct Expectations {
+  double density;  // the fraction of blocks that are there
+  int64_t columns; // of the result; 0: the option tells nothing
+};
+
+/// The tiles of the host: rows and columns of the result, and elements of K in a step.
+struct HostTile {
+  int64_t m, n, k;
+};
+
+/// The columns of a tile of the host, or keys of a step, where the op leaves them open: eight registers of eight f32,
+/// enough independent sums to hide the latency of a multiply-add.
+inline constexpr int64_t columnsOfHostTile = 64;
+
+/// A variant of a kernel, as far as the costs that its plans compare depend on it.
+struct VariantShape {
+  ScheduleAttr schedule; // null for the host
+  bool hasWindows;
+  uint32_t storedSide; // of a variant with packed values, the shorter side of the stored blocks; else 0
+};
+
+class Family {
+public:
+  virtual ~Family() = default;
+
+  // Schedules (sparsec-select-schedule).
+
+  /// The choice of the kernel's schedules. Fails with an error if the chip has no instruction for it.
+  virtual mlir::FailureOr<std::unique_ptr<Selection>> select(KernelOp kernel, const Expectations &expected,
+                                                             const Chip &chip) const = 0;
+  virtual HostTile hostTile(KernelOp kernel) const = 0;
+
+  // Programs (sparsec-lower-to-tiles).
+
+  virtual std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const = 0;
+
+  // The launch info (sparsec-embed-launch-info).
+
+  /// The record of the operation. Regions that give back their first value are left out.
+  virtual OperationRecord describe(KernelOp kernel) const = 0;
+  /// Says how a machine kernel cuts the result into tiles: `rows` and `panels` of its stage. `schedule` is null for the
+  /// host.
+  virtual void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const = 0;
+  /// Whether machine kernels read at most single elements of the operand in a slot, which may then begin anywhere.
+  virtual bool readsSingleElements(uint32_t /*slot*/) const { return false; }
+  /// Whether they move whole units of 16 bytes beyond the width of an operand, where that is no multiple of 16.
+  virtual bool movesWholeUnits(uint32_t /*kind*/, uint32_t /*slot*/, bool /*hasTensorMap*/) const { return false; }
+  /// The costs that plans compare. Those of an operation without such costs are none.
+  virtual std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView & /*kernel*/, const PlanCosts & /*costs*/,
+                                                          const VariantShape & /*variant*/) const {
+    return {};
+  }
+};
+
+#define SPARSEC_FAMILY(Op, family) const Family &family();
+#include "families/Families.def"
+
+/// The family of the kernel's anchor op.
+const Family &familyOf(KernelOp kernel);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_FAMILY_H

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of a block-sparse and a dense matrix: what the compiler knows of sparsec.spmm beside its definition. Its
+// programs are in tile/Spmm*.
+
+#include "Family.h"
+#include "OperationRecords.h"
+#include "ProgramBuilder.h"
+#include "Selection.h"
+#include "TargetInfo.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+ProblemDescription describeProblem(SpmmOp spmm) {
+  auto matrix = cast<BsrType>(spmm.getMatrix().getType());
+  auto dense = cast<RankedTensorType>(spmm.getDense().getType());
+  auto result = cast<RankedTensorType>(spmm.getResult().getType());
+  bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
+
+  ProblemDescription problem;
+  problem.elementType = toElementType(matrix.getElementType());
+  problem.outputBytes = bytesOfType(result.getElementType());
+  problem.blockRows = matrix.getBlockRows();
+  problem.blockColumns = matrix.getBlockColumns();
+  problem.wTransposed = matrix.getTransposed();
+  problem.xTransposed = xTransposed;
+  problem.hasEpilogue = spmm.hasEpilogue();
+  problem.hasTwoLevels = spmm.hasTwoLevels();
+  problem.hasXScale = spmm.getXScale() != Value();
+  problem.hasScales = spmm.getScales() || problem.hasXScale;
+  setIfStatic(problem.m, matrix.getRows());
+  setIfStatic(problem.k, matrix.getColumns());
+  setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));
+  setIfStatic(problem.leastN, dense.getDimSize(xTransposed ? 0 : 1));
+  problem.epilogueBytes = epilogueBytesOf(spmm);
+  return problem;
+}
+
+ProblemDescription describeProblem(SpmmOp spmm, const Expectations &expected) {
+  ProblemDescription problem = describeProblem(spmm);
+  problem.density = expected.density;
+  if (expected.columns > 0)
+    problem.n = expected.columns;
+  return problem;
+}
+
+/// fp8, which only some chips multiply.
+LogicalResult refuse(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
+  const char *type = nameOf(problem.elementType);
+  if (problem.wTransposed)
+    return kernel.emitOpError("expects W as M x K for products of ") << type << " on a GPU, but got transposed";
+  if (!problem.xTransposed)
+    return kernel.emitOpError("expects x_layout(nk), X as N x K, for products of ") << type << " on a GPU, but got kn";
+  if (problem.hasScales && problem.blockColumns < depthOf(infoOf(MatrixInstruction::MmaSync), problem.elementType))
+    return kernel.emitOpError("expects blocks of at least 32 columns for scales on a GPU, but got ")
+           << problem.blockColumns;
+  return kernel.emitOpError("expects the host or a chip that multiplies ") << type << ", but got " << chip.name;
+}
+
+/// This op has schedules of all kinds.
+class ProductSelection : public SelectionFor<ProblemDescription> {
+public:
+  using SelectionFor::SelectionFor;
+
+private:
+  std::vector<Schedule> planned() const override { return plannedSchedules(problem, chip); }
+  std::vector<Schedule> narrow() const override { return narrowSchedules(problem, chip); }
+  std::optional<PackedBlock> packed() const override { return packedBlock(problem); }
+  std::vector<Schedule> packedWith(PackedBlock block) const override {
+    return packedSchedules(withPackedBlocks(problem, block), chip);
+  }
+  Fit checkPacked(const Schedule &schedule, PackedBlock block) const override {
+    return checkFit(schedule, withPackedBlocks(problem, block), chip, Origin::HandWritten);
+  }
+};
+
+class SpmmFamily : public Family {
+public:
+  FailureOr<std::unique_ptr<Selection>> select(KernelOp kernel, const Expectations &expected,
+                                               const Chip &chip) const override {
+    const ProblemDescription problem = describeProblem(opOf(kernel), expected);
+    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
+      return refuse(kernel, problem, chip);
+    return std::unique_ptr<Selection>(std::make_unique<ProductSelection>(kernel, problem, chip));
+  }
+  /// A block row by some columns. A step is a block, or the part of it that one scale of X is for.
+  HostTile hostTile(KernelOp kernel) const override {
+    BsrType matrix = opOf(kernel).getMatrix().getType();
+    int64_t depth = matrix.getBlockColumns();
+    return {matrix.getBlockRows(), columnsOfHostTile,
+            opOf(kernel).getXScale() ? std::min<int64_t>(depth, SPARSEC_X_SCALE_DEPTH) : depth};
+  }
+  std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const override;
+  OperationRecord describe(KernelOp kernel) const override;
+  void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const override;
+  bool readsSingleElements(uint32_t slot) const override {
+    return slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE;
+  }
+  /// Tensor stores do (tensor loads do not), and so do the copies of X without a tensor map.
+  bool movesWholeUnits(uint32_t /*kind*/, uint32_t slot, bool hasTensorMap) const override {
+    return (slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap);
+  }
+  std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView &kernel, const PlanCosts &costs,
+                                                  const VariantShape &variant) const override;
+
+private:
+  static SpmmOp opOf(KernelOp kernel) { return cast<SpmmOp>(kernel.getAnchor()); }
+};
+
+std::unique_ptr<ProgramBuilder> SpmmFamily::makeBuilder(KernelOp kernel, ScheduleAttr schedule) const {
+  switch (schedule.getWalk()) {
+  case Walk::blocks:
+    return makeSpmmBuilder(kernel, opOf(kernel), schedule);
+  case Walk::windows:
+    return makeWindowBuilder(kernel, opOf(kernel), schedule);
+  case Walk::streams:
+    return makeStreamBuilder(kernel, opOf(kernel), schedule);
+  }
+  llvm_unreachable("all walks are covered");
+}
+
+OperationRecord SpmmFamily::describe(KernelOp kernel) const {
+  SpmmOp spmm = opOf(kernel);
+  OperandList list(kernel);
+  auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
+  bool isTransposed = spmm.getMatrix().getType().getTransposed();
+  list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix(), isTransposed ? SPARSEC_LAYOUT_TRANSPOSED : SPARSEC_LAYOUT_ROW_MAJOR);
+  if (spmm.getScales())
+    list.add(SPARSEC_SPMM_SCALES, spmm.getScales());
+  list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
+  if (spmm.getXScale())
+    list.add(SPARSEC_SPMM_X_SCALE, spmm.getXScale());
+  list.addExtras(SPARSEC_SPMM_EXTRA, spmm, yLayout);
+  list.addResult(SPARSEC_SPMM_RESULT, 0, yLayout);
+  OperationRecord record;
+  record.kind = SPARSEC_OPERATION_SPMM;
+  record.operands = list.take();
+  if (spmm.getMatrix().getType().hasF8())
+    record.attributes = {{SPARSEC_ATTRIBUTE_ACCUMULATION, 0, int64_t(spmm.getAccumulation())}};
+  addEpilogue(record, spmm.getEpilogue(), SPARSEC_SPMM_EXTRA);
+  return record;
+}
+
+void SpmmFamily::setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr /*schedule*/) const {
+  uint32_t width = kernel.operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
+  uint32_t panel = stage.info.cluster * stage.info.tile_n;
+  const sparsec_argument_info_t &stored = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
+  bool isTransposed = kernel.operandIn(SPARSEC_SPMM_MATRIX).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  uint32_t blockRows = isTransposed ? stored.block_columns : stored.block_rows;
+  uint32_t rowsOfUnit = hasWindows(stage) ? stage.info.tile_m : blockRows;
+  stage.rows = {kernel.tilesOf(SPARSEC_SPMM_MATRIX, isTransposed ? 1 : 0, rowsOfUnit, stage.info.tile_m)};
+  stage.panels = {kernel.tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
+}
+
+std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &kernel, const PlanCosts &costs,
+                                                            const VariantShape &variant) const {
+  std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
+                                                {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
+  if (variant.hasWindows) {
+    bool hasStreams = variant.schedule && variant.schedule.getWalk() == Walk::streams;
+    int64_t column = hasStreams ? costs.streamColumn : costs.windowColumn;
+    const bool isF8 = dtypeBytes(kernel.argumentIn(SPARSEC_SPMM_MATRIX).dtype) == 1;
+    int64_t windowDensity = isF8 ? costs.windowDensityOfF8 : costs.windowDensity;
+    int64_t density = hasStreams ? costs.streamDensity : windowDensity;
+    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
+    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
+  }
+  if (variant.storedSide != 0) {
+    constexpr uint32_t smallSide = 32;
+    int64_t fill = variant.storedSide < smallSide ? costs.packedFillOfSmallest : costs.packedFill;
+    keys.push_back({SPARSEC_PLAN_COST_PACKED_FILL, uint32_t(fill)});
+  }
+  return keys;
+}
+
+} // namespace
+
+const Family &sparsec::spmmFamily() {
+  static const SpmmFamily family;
+  return family;
+}
