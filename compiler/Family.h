@@ -78,7 +78,7 @@ public:
 };
 
 #define SPARSEC_FAMILY(Op, family) const Family &family();
-#include "families/Families.def"
+#include "Families.def"
 
 /// The family of the kernel's anchor op.
 const Family &familyOf(KernelOp kernel);

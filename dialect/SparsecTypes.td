@@ -203,7 +203,8 @@ def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
     `!sparsec.cursor`.
 
     ```mlir
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16, swizzle = 64>, !sparsec.buffer<32, 64, f16, swizzle = 128>]>
+    %ring = sparsec.ring
+        : <3, [!sparsec.buffer<16, 32, f16, swizzle = 64>, !sparsec.buffer<32, 64, f16, swizzle = 128>]>
     ```
   }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"::mlir::Type">:$buffers);

@@ -10,6 +10,6 @@ using namespace sparsec;
 const Family &sparsec::familyOf(KernelOp kernel) {
   return *TypeSwitch<Operation *, const Family *>(kernel.getAnchor())
 #define SPARSEC_FAMILY(Op, family) .Case([](Op) { return &family(); })
-#include "families/Families.def"
+#include "Families.def"
       ;
 }

@@ -23,13 +23,16 @@ ALLOWED = {
                       "compiler/emit/ampere", "compiler/emit/auxiliary", "compiler/emit/hopper", "compiler/emit/host",
                       "compiler/emit/softmax"],
     "compiler/binary": ["dialect", "compiler", "compiler/target", "compiler/schedule"],
+    "compiler/families": ["dialect", "compiler", "compiler/target", "compiler/schedule", "compiler/tile",
+                          "compiler/binary"],
     "compiler": ["dialect", "compiler/target", "compiler/schedule", "compiler/tile", "compiler/emit",
                  "compiler/binary", "compiler/include/sparsec"],
     "compiler/tools": ["dialect", "compiler"],
     "compiler/tools/sparsec": ["compiler/include/sparsec"],
 }
-# The headers of compiler/ itself that the folders of the pipeline may include: the declarations of the passes.
-DECLARATIONS = {"compiler/Passes.h"}
+# The headers of compiler/ itself that the folders of the pipeline may include: the declarations of the passes, and of
+# the families, which passes ask what sets one kernel op apart from others.
+DECLARATIONS = {"compiler/Passes.h", "compiler/Family.h", "compiler/Families.def"}
 # The one header that compiler and runtime share.
 SHARED = {"runtime/include/sparsec/launch_info.h", "runtime/include/sparsec/launch_info.hpp"}
 READ_BACK = ("compiler/binary/ReadBack.cpp", "runtime/include/sparsec/runtime.h")
