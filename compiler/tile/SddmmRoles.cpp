@@ -134,12 +134,13 @@ Value SddmmRoles::announcedBytes(ImplicitLocOpBuilder &b, const SharedTile &tile
 
 /// The rows of B of each block, for one step of K.
 void SddmmRoles::copyBlocks(ImplicitLocOpBuilder &b, Range blocks, int64_t groupColumn, Value k, Value cursor) {
-  auto walk = WalkBlocksOp::create(b, TypeRange(), operand(sddmm.getPattern()), blocks.first, blocks.end, ValueRange());
+  auto walk = WalkOp::create(b, BlockWalkOp::create(b, operand(sddmm.getPattern()), blocks.first, blocks.end));
   OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&walk.getBody(), {}, {b.getI32Type(), b.getI32Type()}, {b.getLoc(), b.getLoc()});
-  Value inGroup = arith::SubIOp::create(b, body->getArgument(0), blocks.first);
+  b.setInsertionPointToStart(&walk.getBody().front());
+  Value position = walk.getVisited()[0], column = walk.getVisited()[1];
+  Value inGroup = arith::SubIOp::create(b, position, blocks.first);
   Value at = add(b, multiply(b, inGroup, stride()), groupColumn * columnsOfGroup());
-  CopyOp copy = copyRight(b, columnOfRight(b, body->getArgument(1)), k, cursor);
+  CopyOp copy = copyRight(b, columnOfRight(b, column), k, cursor);
   copy.getAtMutable().assign(at);
   if (isRightTransposed())
     copy.setRows(ArrayRef<int64_t>{0, pattern.getBlockColumns()});

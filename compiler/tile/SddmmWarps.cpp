@@ -59,12 +59,9 @@ SddmmWarps::Values SddmmWarps::columnsOfBlocks(ImplicitLocOpBuilder &b, const Ti
   Values columns;
   for (int64_t i = 0; i < int64_t(schedule.getTileN()) / stride(); ++i) {
     Value block = i == 0 ? tile.first : arith::MinSIOp::create(b, add(b, tile.first, i), last);
-    auto steps = BlockStepsOp::create(b, operand(sddmm.getPattern()), block, end, /*blocks=*/1, /*chunks=*/1,
-                                      /*chunk_columns=*/pattern.getBlockColumns());
-    StepsOpInterface walk = steps;
-    Value step = FirstStepOp::create(b, StepType::get(b.getContext(), walk.getStepValues()), steps).getResult();
-    auto read = ReadStepOp::create(b, SmallVector<Type>(walk.getReadValues(), b.getI32Type()), steps, step);
-    columns.push_back(named(columnOfRight(b, read.getResults().back()), "column"));
+    Value walk = BlockWalkOp::create(b, operand(sddmm.getPattern()), block, end);
+    Value blockColumn = FirstStepOp::create(b, walk, /*reads=*/true).getVisited()[1];
+    columns.push_back(named(columnOfRight(b, blockColumn), "column"));
   }
   return columns;
 }
