@@ -29,14 +29,6 @@ void TileSoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn
   nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
 }
 
-void WalkKeysOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  SmallVector<StringRef> names{"block", "second", "carried"};
-  if (int64_t(getBlocks()) == 1)
-    names.erase(names.begin() + 1);
-  nameArguments(region, setName, names);
-}
-
-void KeyStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
 void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getBatch(), "batch");
   setName(getHead(), "head");
@@ -94,10 +86,6 @@ LogicalResult sparsec::verifyPart(Operation *op, ValueRange part) {
   if (part.empty() || part.size() == 2)
     return success();
   return op->emitOpError("expects a part and the number of parts, but got ") << part.size() << " numbers";
-}
-
-LogicalResult KeyStepsOp::verify() {
-  return failed(verifySequenceSizes(*this, getSizes())) ? failure() : verifyPart(*this, getPart());
 }
 
 LogicalResult IfStepOp::verify() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tile ops that only attention needs, in the same forms as those of SparsecTileOps.td. A tile is a block of queries of
-// one batch and head, or half of one. The values form walks its key blocks by `key_loop`, programs of roles by
-// `walk_keys` or `key_steps`.
+// one batch and head, or half of one. The values form walks its key blocks by `key_loop`, programs of roles by a
+// `key_walk` (SparsecWalkOps.td).
 
 #ifndef SPARSEC_ATTENTION_TILE_OPS_TD
 #define SPARSEC_ATTENTION_TILE_OPS_TD
@@ -238,72 +238,8 @@ def Sparsec_KeyListsOp : Sparsec_Op<"key_lists", [Pure, Sparsec_NamesResults]> {
   let assemblyFormat = "$pattern `[` $batch `,` $head `,` $first `]` attr-dict `:` type($pattern)";
 }
 
-def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
-    SingleBlock, AttrSizedOperandSegments, Sparsec_NamesBlockArguments]> {
-  let summary = "Walks the key blocks that a tile of queries sees, in steps of `blocks` blocks.";
-  let description = [{
-    The walk visits the blocks of the lists that `causal` and `window` allow for some query of the tile. Without lists
-    it visits all blocks that they allow, with `from_end` the last one first. `first` is the first query of the tile,
-    which has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The
-    body's arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1
-    where the mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the
-    second is 2^25, a block beyond all keys. With `chunks` above 1 a step is a chunk of a block, one of so many after
-    another, and is numbered among all chunks. `part` is a part of the keys and the number of parts: the walk visits the
-    part's equal share of the blocks, or of the entries of the lists, but at least `part_blocks`. The last parts may be
-    empty.
-
-    ```mlir
-    %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
-        attributes {blocks = 1 : i64, causal, rows = 128 : i64} -> !sparsec.cursor {
-    ^bb0(%block: i32, %current: !sparsec.cursor):
-    ```
-  }];
-  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes, Variadic<I32>:$part,
-    Variadic<AnyType>:$inits, I64Attr:$rows, I64Attr:$blocks, UnitAttr:$causal,
-    OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end, DefaultValuedAttr<I64Attr, "1">:$chunks,
-    DefaultValuedAttr<I64Attr, "1">:$part_blocks);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
-    ($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`part` `(` $part^ `)`)?
-    (`init` `(` $inits^ `:` type($inits) `)`)?
-    attr-dict-with-keyword (`->` type($results)^)? $body
-  }];
-  let extraClassDeclaration = [{
-    /// This number in place of the second block says that the step has one block.
-    static constexpr int64_t noBlock = int64_t(1) << 25;
-  }];
-  let hasVerifier = 1;
-  let hasRegionVerifier = 1;
-}
-
-def Sparsec_KeyStepsOp : Sparsec_Op<"key_steps", [Pure, AttrSizedOperandSegments, Sparsec_NamesResults,
-    DeclareOpInterfaceMethods<Sparsec_StepsOpInterface>]> {
-  let summary = "The same walk for roles of warps, in steps of `keys` keys: a block, or a part of one.";
-  let description = [{
-    `sparsec.read_step` gives one i32: twice the number of the step among all groups of `keys` keys of the head, plus 1
-    where the mask region applies, as `sparsec.key_block` reads it; behind the last step -1. The entry of the lists for
-    the step after the next is loaded when the walk comes to a step. `part` and `part_blocks` are those of
-    `sparsec.walk_keys`.
-
-    ```mlir
-    %steps = sparsec.key_steps %lists at %first {causal, keys = 32 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
-    ```
-  }];
-  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes, Variadic<I32>:$part,
-    I64Attr:$rows, I64Attr:$keys, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end,
-    DefaultValuedAttr<I64Attr, "1">:$part_blocks);
-  let results = (outs Sparsec_StepsType:$result);
-  let assemblyFormat = "($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`part` `(` $part^ `)`)? attr-dict";
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// This number in place of a step says that the walk has ended.
-    static constexpr int64_t end = -1;
-  }];
-}
-
 def Sparsec_KeyBlockOp : Sparsec_Op<"key_block", [Pure, Sparsec_NamesResults]> {
-  let summary = "Reads a block of `sparsec.walk_keys`: its first key, and whether the mask region applies.";
+  let summary = "Reads a block of a `sparsec.key_walk`: its first key, and whether the mask region applies.";
   let description = [{
     ```mlir
     %key, %partial = sparsec.key_block %block {keys = 128 : i64}
@@ -315,7 +251,7 @@ def Sparsec_KeyBlockOp : Sparsec_Op<"key_block", [Pure, Sparsec_NamesResults]> {
 }
 
 def Sparsec_IfStepOp : Sparsec_Op<"if_step", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {
-  let summary = "Runs its body if a step of `sparsec.key_steps` exists. The argument is the first key of the step.";
+  let summary = "Runs its body if a step of a `sparsec.key_walk` exists. The argument is the first key of the step.";
   let description = [{
     ```mlir
     sparsec.if_step %upcoming of 32 keys (%key) {

@@ -6,15 +6,19 @@
 
 include "mlir/IR/OpBase.td"
 
-def Sparsec_StepsOpInterface : OpInterface<"StepsOpInterface"> {
+def Sparsec_WalkOpInterface : OpInterface<"WalkOpInterface"> {
   let description = [{
-    An op that defines a walk in steps. `sparsec.first_step`, `sparsec.next_step` and `sparsec.read_step` take its
-    result. A new walk is a new op with this interface, and its emission.
+    An op that defines a walk. Its result is a `!sparsec.walk`, which `sparsec.walk`, `sparsec.first_step`,
+    `sparsec.next_step` and `sparsec.read_step` take. A walk has a loop, steps, or both. A new walk is a new op with
+    this interface, and its emission: a WalkEmitter.
   }];
   let cppNamespace = "::sparsec";
   let methods = [
-    InterfaceMethod<"i32 values that a step of the walk carries.", "int64_t", "getStepValues">,
-    InterfaceMethod<"i32 results of `sparsec.read_step`.", "int64_t", "getReadValues">
+    InterfaceMethod<"The types of the values that a step of the walk visits.", "llvm::SmallVector<mlir::Type>",
+                    "getVisitedTypes">,
+    InterfaceMethod<"The names of these values in dumps.", "llvm::SmallVector<llvm::StringRef>", "getVisitedNames">,
+    InterfaceMethod<"Whether `sparsec.walk` may loop over it.", "bool", "hasLoop">,
+    InterfaceMethod<"The i32 values that a step carries; 0 for a walk that has no steps.", "int64_t", "getStepValues">
   ];
 }
 

@@ -98,7 +98,7 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
 def Sparsec_YieldOp : Sparsec_Op<"yield", [
     Pure, Terminator, ReturnLike,
     ParentOneOf<["SpmmOp", "SddmmOp", "SpgemmOp", "AttentionOp", "StoreOp", "TileLoopOp", "LoopOp", "BlockLoopOp",
-                 "WalkBlocksOp", "KeyLoopOp", "WalkKeysOp", "SoftmaxOp", "TileSoftmaxOp"]>, // yield_c1
+                 "KeyLoopOp", "WalkOp", "SoftmaxOp", "TileSoftmaxOp"]>, // yield_c1
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{

@@ -2,6 +2,7 @@
 // Everything, for mlir-tblgen.
 include "SparsecKernelOps.td"
 include "SparsecTileOps.td"
+include "SparsecWalkOps.td"
 include "SparsecRingOps.td"
 include "SparsecScaleOps.td"
 include "SparsecAttentionTileOps.td"

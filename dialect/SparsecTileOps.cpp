@@ -5,21 +5,11 @@
 #include "OpHelpers.h"
 #include "SparsecDialect.h"
 
-#include "llvm/Support/MathExtras.h"
-
-#include "SparsecInterfaces.cpp.inc"
-
 using namespace mlir;
 using namespace sparsec;
 
 void TileLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   nameArguments(region, setName, {"tile_row", "panel", "carried"});
-}
-
-void WalkBlocksOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  if (getMatrix().getType().getTransposed())
-    return nameArguments(region, setName, {"position", "column", "block", "carried"});
-  nameArguments(region, setName, {"block", "column", "carried"});
 }
 
 void BlockLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
@@ -44,18 +34,6 @@ void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "next"); }
 
-static void nameStep(Value step, StringRef name, ValueRange visited, OpAsmSetValueNameFn setName) {
-  setName(step, name);
-  for (Value number : visited)
-    setName(number, "visited");
-}
-
-void FirstStepOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  nameStep(getResult(), "first_step", getVisited(), setName);
-}
-void NextStepOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  nameStep(getResult(), "next_step", getVisited(), setName);
-}
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
 
 void BlockColumnOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getColumn(), "column"); }
@@ -69,8 +47,6 @@ void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
     setName(result, "message");
 }
-
-void BlockStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
 
 LogicalResult sparsec::verifyBodyArguments(Operation *op, ArrayRef<Type> expected) {
   TypeRange got = op->getRegion(0).getArgumentTypes();
@@ -93,13 +69,6 @@ LogicalResult sparsec::verifyYield(Operation *op) {
   return op->emitOpError("expects its body to yield (") << op->getResultTypes() << "), but got (" << yielded << ")";
 }
 
-/// The body of a loop: `coordinates` of i32, then what is carried.
-static LogicalResult verifyCoordinates(Operation *op, int64_t coordinates, TypeRange carried) {
-  SmallVector<Type> arguments(coordinates, IntegerType::get(op->getContext(), 32));
-  llvm::append_range(arguments, carried);
-  return verifyBodyArguments(op, arguments);
-}
-
 LogicalResult TileLoopOp::verify() {
   // tile_loop_c2
   if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
@@ -108,7 +77,9 @@ LogicalResult TileLoopOp::verify() {
   if (getPeriodic() && getCounter())
     return emitOpError("expects periodic or counter, but not both");
   // tile_loop_c1
-  return verifyCoordinates(*this, 2, getInits().getTypes());
+  SmallVector<Type> arguments(2, IntegerType::get(getContext(), 32));
+  llvm::append_range(arguments, getInits().getTypes());
+  return verifyBodyArguments(*this, arguments);
 }
 
 LogicalResult TileLoopOp::verifyRegions() {
@@ -174,19 +145,6 @@ LogicalResult SizeOp::verify() {
   if (int64_t(getDimension()) < 0 || int64_t(getDimension()) >= rank)
     return emitOpError("expects a dimension from 0 to ") << rank - 1 << ", but got " << getDimension();
   return success();
-}
-
-LogicalResult WalkBlocksOp::verify() {
-  // walk_blocks_c1
-  if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
-    return failure();
-  // walk_blocks_c2
-  return verifyCoordinates(*this, getMatrix().getType().getTransposed() ? 3 : 2, getInits().getTypes());
-}
-
-LogicalResult WalkBlocksOp::verifyRegions() {
-  // walk_blocks_c3
-  return verifyYield(*this);
 }
 
 /// The buffer of an op that names one by its index.
@@ -568,81 +526,6 @@ LogicalResult AwaitCopiesOp::verify() {
   if (int64_t(getOutstanding()) < 0)
     return emitOpError("expects outstanding to be at least 0, but got ") << int64_t(getOutstanding());
   return success();
-}
-
-/// Position, chunk, columns, and the numbers of blocks that are stored in another order.
-int64_t BlockStepsOp::getStepValues() {
-  int64_t blocks = getBlocks();
-  return 2 + (getMatrix().getType().getTransposed() ? 2 * blocks : blocks);
-}
-/// The first block, the first column inside it, columns, and the other blocks where they do not follow the first.
-int64_t BlockStepsOp::getReadValues() {
-  int64_t blocks = getBlocks();
-  return 2 + blocks + (getMatrix().getType().getTransposed() ? blocks - 1 : 0);
-}
-int64_t KeyStepsOp::getStepValues() { return 3; } // step, position in the lists, candidate
-int64_t KeyStepsOp::getReadValues() { return 1; }
-
-LogicalResult BlockStepsOp::verify() {
-  int64_t blocks = getBlocks(), chunks = getChunks(), columns = getMatrix().getType().getBlockColumns();
-  // block_steps_c1
-  if (blocks < 1 || chunks < 1 || (blocks > 1 && chunks > 1))
-    return emitOpError("expects blocks and chunks to be at least 1 and one of them to be 1, but got ")
-           << blocks << " and " << chunks;
-  // block_steps_c2
-  if (int64_t(getChunkColumns()) < 1 || llvm::divideCeil(columns, getChunkColumns()) != uint64_t(chunks))
-    return emitOpError("expects ") << chunks << " chunks to cover the " << columns << " columns of a block, but got "
-                                   << getChunkColumns() << " columns of a chunk";
-  return success();
-}
-
-/// `read` is the number of results that tell what a step visits, or nothing.
-static LogicalResult verifyStepOf(Operation *op, Value steps, StepType step, std::optional<size_t> read) {
-  auto walk = steps.getDefiningOp<StepsOpInterface>();
-  // step_c1
-  if (!walk)
-    return op->emitOpError("expects steps from the op that defines them");
-  // step_c2
-  if (step.getValues() != walk.getStepValues())
-    return op->emitOpError("expects a step of ") << walk.getStepValues() << " values, but got " << step;
-  // step_c3
-  if (read && int64_t(*read) != walk.getReadValues())
-    return op->emitOpError("expects ") << walk.getReadValues() << " numbers of what a step visits, but got " << *read;
-  return success();
-}
-
-/// A step may come without what it visits.
-template <typename Op> static LogicalResult verifyNewStep(Op op) {
-  std::optional<size_t> visited;
-  if (!op.getVisited().empty())
-    visited = op.getVisited().size();
-  return verifyStepOf(op, op.getSteps(), op.getResult().getType(), visited);
-}
-
-LogicalResult FirstStepOp::verify() { return verifyNewStep(*this); }
-LogicalResult NextStepOp::verify() { return verifyNewStep(*this); }
-LogicalResult ReadStepOp::verify() { return verifyStepOf(*this, getSteps(), getStep().getType(), getResults().size()); }
-
-LogicalResult WalkKeysOp::verify() {
-  // walk_keys_c1
-  if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
-    return failure();
-  // walk_keys_c2
-  if (int64_t(getBlocks()) != 1 && int64_t(getBlocks()) != 2)
-    return emitOpError("expects steps of 1 or 2 blocks, but got ") << getBlocks();
-  // walk_keys_c5
-  if (int64_t(getChunks()) < 1 || (getBlocks() != 1 && getChunks() != 1))
-    return emitOpError("expects steps of one block or more, or parts of one, but got ")
-           << getBlocks() << " blocks in " << getChunks() << " chunks";
-  if (failed(verifySequenceSizes(*this, getSizes())) || failed(verifyPart(*this, getPart())))
-    return failure();
-  // walk_keys_c3
-  return verifyCoordinates(*this, getBlocks(), getInits().getTypes());
-}
-
-LogicalResult WalkKeysOp::verifyRegions() {
-  // walk_keys_c4
-  return verifyYield(*this);
 }
 
 LogicalResult ToFragmentOp::verify() {

@@ -390,25 +390,6 @@ def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]>
   let assemblyFormat = "$matrix `[` $block_row `]` attr-dict `:` type($matrix)";
 }
 
-def Sparsec_WalkBlocksOp : Sparsec_Op<"walk_blocks", [SingleBlock, Sparsec_NamesBlockArguments]> {
-  let summary = "Walks blocks of a matrix in the order of its block rows.";
-  let description = [{
-    The body's arguments are the position of the block in this order, its block column (`col_idx`, i32) and the carried
-    values. The position is the number of the block, too. With a transposed matrix, whose blocks are stored in another
-    order, the number comes behind the column, and both are from the plan's section `row_blocks`. A body that uses the
-    column has that of the next block loaded while it runs.
-  }];
-  let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, Variadic<AnyType>:$inits);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
-    $matrix `from` $first `to` $end (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword
-    `:` type($matrix) (`->` type($results)^)? $body
-  }];
-  let hasVerifier = 1;
-  let hasRegionVerifier = 1;
-}
-
 def Sparsec_ViewOp : Sparsec_Op<"view", [Pure, AttrSizedOperandSegments]> {
   let summary = "The part of a buffer of the ring that this group's products read.";
   let description = [{
@@ -600,77 +581,6 @@ def Sparsec_AwaitCopiesOp : Sparsec_Op<"await_copies"> {
   }];
   let arguments = (ins I64Attr:$outstanding);
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
-}
-
-def Sparsec_BlockStepsOp : Sparsec_Op<"block_steps", [Pure, Sparsec_NamesResults,
-    DeclareOpInterfaceMethods<Sparsec_StepsOpInterface>]> {
-  let summary = "A walk over blocks of a matrix by their numbers: `blocks` at a time, or one in `chunks` parts.";
-  let description = [{
-    `sparsec.read_step` gives the number of the step's first block, the first column inside it, and the block column of
-    each block of the step (`col_idx`); behind them come the numbers of the other blocks if the matrix is transposed. A
-    block from `end` on has the first block column beyond the matrix. The columns are loaded when the walk comes to the
-    step. A chunk has `chunk_columns` columns of a block; the last one of a block
-    may have less.
-
-    ```mlir
-    %steps = sparsec.block_steps %w from %first to %end {blocks = 2 : i64, chunks = 1 : i64, chunk_columns = 16 : i64}
-        : <?x?xf16, block = 16x16>
-    ```
-  }];
-  let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, I64Attr:$blocks, I64Attr:$chunks,
-    I64Attr:$chunk_columns);
-  let results = (outs Sparsec_StepsType:$result);
-  let assemblyFormat = "$matrix `from` $first `to` $end attr-dict `:` type($matrix)";
-  let hasVerifier = 1;
-}
-
-def Sparsec_FirstStepOp : Sparsec_Op<"first_step", [Sparsec_NamesResults]> {
-  let summary = "The first step of a walk, and what it visits.";
-  let description = [{
-    The further results are those of `sparsec.read_step`, or none.
-
-    ```mlir
-    %step, %block = sparsec.first_step %steps : <3> -> i32
-    ```
-  }];
-  let arguments = (ins Sparsec_StepsType:$steps);
-  let results = (outs Sparsec_StepType:$result, Variadic<I32>:$visited);
-  let assemblyFormat = "$steps attr-dict `:` type($result) (`->` type($visited)^)?";
-  let builders = [OpBuilder<(ins "::mlir::Type":$step, "::mlir::Value":$steps), [{
-    build($_builder, $_state, step, ::mlir::TypeRange(), steps);
-  }]>];
-  let hasVerifier = 1;
-}
-
-def Sparsec_NextStepOp : Sparsec_Op<"next_step", [AllTypesMatch<["step", "result"]>, Sparsec_NamesResults]> {
-  let summary = "The step after this one, and what it visits.";
-  let description = [{
-    The further results are those of `sparsec.read_step`, or none.
-
-    ```mlir
-    %next, %block = sparsec.next_step %steps[%step] : <3> -> i32
-    ```
-  }];
-  let arguments = (ins Sparsec_StepsType:$steps, Sparsec_StepType:$step);
-  let results = (outs Sparsec_StepType:$result, Variadic<I32>:$visited);
-  let assemblyFormat = "$steps `[` $step `]` attr-dict `:` type($result) (`->` type($visited)^)?";
-  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$steps, "::mlir::Value":$step), [{
-    build($_builder, $_state, type, ::mlir::TypeRange(), steps, step);
-  }]>];
-  let hasVerifier = 1;
-}
-
-def Sparsec_ReadStepOp : Sparsec_Op<"read_step"> {
-  let summary = "What a step visits: the results that the op which defines the walk lists.";
-  let description = [{
-    ```mlir
-    %block, %k, %column, %second = sparsec.read_step %steps[%next] : <4> -> i32, i32, i32, i32
-    ```
-  }];
-  let arguments = (ins Sparsec_StepsType:$steps, Sparsec_StepType:$step);
-  let results = (outs Variadic<I32>:$results);
-  let assemblyFormat = "$steps `[` $step `]` attr-dict `:` type($step) `->` type($results)";
   let hasVerifier = 1;
 }
 

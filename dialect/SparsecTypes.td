@@ -224,10 +224,10 @@ def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
   }];
 }
 
-def Sparsec_StepsType : Sparsec_Type<"Steps", "steps"> {
-  let summary = "A walk in steps: how to get from one step to the next.";
+def Sparsec_WalkType : Sparsec_Type<"Walk", "walk"> {
+  let summary = "A walk: what its steps are, and how to get from one to the next.";
   let description = [{
-    The result of `sparsec.block_steps` or `sparsec.key_steps`.
+    The result of `sparsec.block_walk` or `sparsec.key_walk`.
   }];
 }
 
@@ -235,7 +235,7 @@ def Sparsec_StepType : Sparsec_Type<"Step", "step"> {
   let summary = "A step of a walk, as so many i32 that a loop carries.";
   let description = [{
     ```mlir
-    %step = sparsec.first_step %steps : <4>
+    %step = sparsec.first_step %walk : <3>
     ```
   }];
   let parameters = (ins "int64_t":$values);

@@ -3,7 +3,7 @@
 #include "BlockRows.h"
 
 #include "BlockIndex.h"
-#include "BlockSteps.h"
+#include "BlockWalk.h"
 #include "Ptx.h"
 #include "StagedStore.h"
 #include "StoreTile.h"
@@ -21,10 +21,9 @@ static constexpr int64_t rowsOfSlab = 16, rowsOfWarpgroup = 64;
 bool BlockRows::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](RowBlocksOp blocks) { return emitRowBlocks(blocks), true; })
-      .Case([&](WalkBlocksOp walk) { return emitWalk(walk), true; })
-      .Case([&](BlockStepsOp op) {
+      .Case([&](BlockWalkOp op) {
         Value first = values.one(op.getFirst()), end = values.one(op.getEnd());
-        return program.setWalk(op, std::make_unique<BlockSteps>(context, op, first, end)), true;
+        return program.setWalk(op, std::make_unique<BlockWalk>(context, op, first, end)), true;
       })
       .Case([&](BlockColumnOp op) {
         Value position = values.one(op.getPosition());
@@ -42,48 +41,6 @@ void BlockRows::emitRowBlocks(RowBlocksOp op) {
   Value row = values.one(op.getBlockRow());
   values.set(op.getFirst(), index.start(row));
   values.set(op.getEnd(), index.start(b.add(row, 1)));
-}
-
-/// A loop that uses columns loads the one of the next block while it works on this one, and the block's number with it.
-void BlockRows::emitWalk(WalkBlocksOp walk) {
-  Block &body = walk.getBody().front();
-  Value first = values.one(walk.getFirst()), end = values.one(walk.getEnd());
-  Values inits = values.flat(walk.getInits());
-  bool hasNumbers = walk.getMatrix().getType().getTransposed();
-  size_t loadedCount = hasNumbers ? 2 : 1;
-  auto loadedArguments = body.getArguments().slice(1, loadedCount),
-       carriedArguments = body.getArguments().drop_front(1 + loadedCount);
-  if (llvm::all_of(loadedArguments, [](Value argument) { return argument.use_empty(); })) {
-    Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value position, ValueRange carried) {
-      values.set(body.getArgument(0), position);
-      values.assign(carriedArguments, carried);
-      return program.emitBlock(body);
-    });
-    return values.assign(walk.getResults(), results);
-  }
-  BlockIndex index(context, walk.getMatrix());
-  auto loadAt = [&](Value position) {
-    Values loaded{index.column(position)};
-    if (hasNumbers)
-      loaded.push_back(index.block(position));
-    return loaded;
-  };
-  Value last = b.sub(end, 1);
-  Value isEmpty = b.compare(arith::CmpIPredicate::sge, first, end);
-  Values firstLoaded = b.ifThenElse(
-      isEmpty, SmallVector<Type>(loadedCount, b.i32Type()), [&] { return Values(loadedCount, b.i32(0)); },
-      [&] { return loadAt(first); });
-  llvm::append_range(inits, firstLoaded);
-  Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value position, ValueRange carried) {
-    Values nextLoaded = loadAt(b.minimum(b.add(position, 1), last));
-    values.set(body.getArgument(0), position);
-    values.assign(loadedArguments, carried.take_back(loadedCount));
-    values.assign(carriedArguments, carried.drop_back(loadedCount));
-    Values next = program.emitBlock(body);
-    llvm::append_range(next, nextLoaded);
-    return next;
-  });
-  values.assign(walk.getResults(), ValueRange(results).drop_back(loadedCount));
 }
 
 /// Each thread of a warp loads one of every 32 columns. A thread has sums in two neighbours of every 8 columns; so have

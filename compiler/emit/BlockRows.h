@@ -16,7 +16,6 @@ public:
 
 private:
   void emitRowBlocks(RowBlocksOp op);
-  void emitWalk(WalkBlocksOp walk);
   bool mayHavePartsBeyondK();
   void emitColumnScales(ColumnScalesOp op);
   void emitCopyScales(CopyScalesOp op);

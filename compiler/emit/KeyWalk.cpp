@@ -6,22 +6,32 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-Values KeyWalk::emit(ValueRange carried, Visit visit) {
-  KeyBlocks reachable = context.reachableBlocks(tile);
+KeyWalk::Range KeyWalk::makeRange() {
   const auto leastBlocks = static_cast<int64_t>(op.getPartBlocks());
-  if (!lists)
-    return visitAll(context.partOf(reachable, part, leastBlocks), carried, visit);
-  KeyLists entries = context.partOf(*lists, part, leastBlocks);
-  if (op.getChunks() == 1)
-    return visitLists(reachable, entries, carried, visit);
-  return visitLists(reachable, entries, carried,
+  KeyBlocks reachable = context.reachableBlocks(tile);
+  if (hasLists)
+    return {reachable, context.partOf(lists, part, leastBlocks)};
+  return {context.partOf(reachable, part, leastBlocks), KeyLists()};
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+Values KeyWalk::loop(ArrayRef<bool> /*isUsed*/, ValueRange carried, Visit visit) {
+  const Range all = makeRange();
+  if (!hasLists)
+    return visitAll(all.reachable, carried, visit);
+  if (chunks() == 1)
+    return visitLists(all, carried, visit);
+  return visitLists(all, carried,
                     [&](ValueRange blocks, ValueRange state) { return visitChunks(blocks[0], state, visit); });
 }
 
 /// The parts of a block, numbered among all parts.
 Values KeyWalk::visitChunks(Value block, ValueRange carried, Visit visit) {
-  Value first = b.mul(b.shiftRight(block, 1), op.getChunks()), isPartial = b.bitAnd(block, 1);
-  return b.forLoop(b.i32(0), b.i32(op.getChunks()), b.i32(1), carried, [&](Value chunk, ValueRange state) {
+  Value first = b.mul(b.shiftRight(block, 1), chunks()), isPartial = b.bitAnd(block, 1);
+  return b.forLoop(b.i32(0), b.i32(chunks()), b.i32(1), carried, [&](Value chunk, ValueRange state) {
     return visit(b.add(b.mul(b.add(first, chunk), 2), isPartial), state);
   });
 }
@@ -37,11 +47,12 @@ Values KeyWalk::visitAll(const KeyBlocks &reachable, ValueRange carried, Visit v
 
 /// The index of the next block is loaded while this one is visited. One that is out of range is not reachable, so that
 /// lists of a device that nobody has checked do no harm. Pairs need one round more for a block that is left alone.
-Values KeyWalk::visitLists(const KeyBlocks &reachable, const KeyLists &entries, ValueRange carried, Visit visit) {
+Values KeyWalk::visitLists(const Range &all, ValueRange carried, Visit visit) {
+  const KeyLists &entries = all.lists;
   bool hasPairs = op.getBlocks() == 2;
   Values init(carried);
   if (hasPairs)
-    init.push_back(b.i32(WalkKeysOp::noBlock));
+    init.push_back(b.i32(KeyWalkOp::noBlock));
   init.push_back(entries.firstBlock);
   // Rounds are counted up to 0, from which all else is told: the producer has few registers.
   Value rounds = b.add(entries.count, hasPairs ? 1 : 0);
@@ -55,7 +66,7 @@ Values KeyWalk::visitLists(const KeyBlocks &reachable, const KeyLists &entries, 
     Value next = b.ifThenElse(
         b.less(i, hasPairs ? -2 : -1), b.i32Type(), [&] { return Values{context.keyBlockAt(fromEnd, b.add(i, 1))}; },
         [&] { return Values{b.i32(0)}; })[0];
-    Value isVisited = context.isReachable(reachable, number);
+    Value isVisited = context.isReachable(all.reachable, number);
     Value block = b.add(b.mul(number, 2), b.select(b.less(i, fromEnd.partialCount), b.i32(1), b.i32(0)));
     Values visited =
         hasPairs ? visitPair(/*isEnd=*/b.equal(i, -1), isVisited, block, state, visit)
@@ -70,7 +81,7 @@ Values KeyWalk::visitLists(const KeyBlocks &reachable, const KeyLists &entries, 
 
 /// One more block, or the end; the last carried value is a block that waits for a second one.
 Values KeyWalk::visitPair(Value isEnd, Value isReachable, Value block, ValueRange carried, Visit visit) {
-  Value waiting = carried.back(), none = b.i32(WalkKeysOp::noBlock);
+  Value waiting = carried.back(), none = b.i32(KeyWalkOp::noBlock);
   ValueRange state = carried.drop_back();
   Value added = b.select(b.logicalAnd(isReachable, b.logicalNot(isEnd)), block, none);
   auto exists = [&](Value block) { return b.compare(arith::CmpIPredicate::ne, block, none); };
@@ -79,4 +90,66 @@ Values KeyWalk::visitPair(Value isEnd, Value isReachable, Value block, ValueRang
       isReady, state.getTypes(), [&] { return visit({waiting, added}, state); }, [&] { return Values(state); });
   visited.push_back(b.select(isReady, none, b.select(exists(added), added, waiting)));
   return visited;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//
+// The entry of the lists at the current position, the candidate, is loaded one step before anything depends on it.
+//===----------------------------------------------------------------------===//
+
+Values KeyWalk::first() {
+  Value before = b.i32(KeyWalkOp::end);
+  if (hasLists)
+    return packState(after({before, b.i32(0), range.lists.firstBlock}));
+  return packState(after({before, range.reachable.begin, range.reachable.begin}));
+}
+
+Values KeyWalk::next(ValueRange step) { return packState(after(unpackState<State>(step))); }
+
+/// The block at a position; any number after the last one.
+Value KeyWalk::blockAt(Value position) {
+  return b.ifThenElse(
+      b.less(position, range.lists.count), b.i32Type(),
+      [&] { return Values{context.keyBlockAt(range.lists, position)}; }, [&] { return Values{b.i32(0)}; })[0];
+}
+
+KeyWalk::State KeyWalk::after(const State &state) {
+  if (chunks() == 1)
+    return nextBlock(state);
+  Value isLast = b.equal(b.bitAnd(b.shiftRight(state.step, 1), chunks() - 1), chunks() - 1); // -1 too
+  return b.ifThenElse(
+      isLast, state, [&] { return nextBlock(state); },
+      [&] { return State{b.add(state.step, 2), state.position, state.candidate}; });
+}
+
+/// The first chunk of the next reachable block.
+KeyWalk::State KeyWalk::nextBlock(const State &state) {
+  if (hasLists)
+    return nextInLists(state);
+  Value fromEnd = b.sub(b.sub(b.add(range.reachable.begin, range.reachable.end), 1), state.position);
+  Value step = b.add(b.mul(op.getFromEnd() ? fromEnd : state.position, 2), 1);
+  Value next = b.add(state.position, 1);
+  return {b.select(b.less(state.position, range.reachable.end), step, b.i32(KeyWalkOp::end)), next, next};
+}
+
+KeyWalk::State KeyWalk::nextInLists(const State &state) {
+  struct Entry {
+    Value position, block;
+    auto fields() { return std::tie(position, block); }
+  };
+  auto found = b.whileLoop(
+      Entry{state.position, state.candidate},
+      [&](const Entry &entry) {
+        Value skip = b.logicalNot(context.isReachable(range.reachable, entry.block));
+        return b.logicalAnd(b.less(entry.position, range.lists.count), skip);
+      },
+      [&](const Entry &entry) {
+        Value next = b.add(entry.position, 1);
+        return Entry{next, blockAt(next)};
+      });
+  Value isPartial = b.select(b.less(found.position, range.lists.partialCount), b.i32(1), b.i32(0));
+  Value step = b.add(b.mul(found.block, 2 * chunks()), isPartial);
+  Value next = b.add(found.position, 1);
+  return {b.select(b.less(found.position, range.lists.count), step, b.i32(KeyWalkOp::end)), next, blockAt(next)};
 }

@@ -226,6 +226,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
       .Case([&](LoopOp loop) { emitLoop(loop); })
+      .Case([&](WalkOp loop) { emitWalk(loop); })
       .Case([&](GroupOp group) { values.set(group, readGroup(group)); })
       .Case([&](GroupPartOp part) { emitGroupPart(part); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
@@ -250,9 +251,9 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](BlockScaleOp scale) { emitBlockScale(scale); })
       .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
-      .Case([&](FirstStepOp op) { setStep(op, walks[op.getSteps()]->first()); })
-      .Case([&](NextStepOp op) { setStep(op, walks[op.getSteps()]->next(values.of(op.getStep()))); })
-      .Case([&](ReadStepOp op) { values.assign(op.getResults(), walks[op.getSteps()]->read(values.of(op.getStep()))); })
+      .Case([&](FirstStepOp op) { setStep(op, walks[op.getWalk()]->first()); })
+      .Case([&](NextStepOp op) { setStep(op, walks[op.getWalk()]->next(values.of(op.getStep()))); })
+      .Case([&](ReadStepOp op) { values.assign(op.getVisited(), walks[op.getWalk()]->read(values.of(op.getStep()))); })
       .Case([&](ViewOp view) { chip->emitView(view); })
       .Case([&](ZeroOp zero) { values.set(zero, values.zeroSums(zero.getType())); })
       .Case([&](LoadFragmentOp load) { chip->emitLoadFragment(load); })
@@ -353,6 +354,56 @@ void ProgramEmitter::emitLoop(LoopOp loop) {
   values.assign(loop.getResults(), results);
 }
 
+void ProgramEmitter::setWalk(WalkOpInterface op, std::unique_ptr<WalkEmitter> walk) {
+  if (llvm::any_of(op->getUsers(), [](Operation *user) { return isa<FirstStepOp>(user); }))
+    walk->beginSteps();
+  walks[op->getResult(0)] = std::move(walk);
+}
+
+void ProgramEmitter::emitWalk(WalkOp loop) {
+  WalkEmitter &walk = *walks[loop.getWalk()];
+  Block &body = loop.getBody().front();
+  auto flat = [&](ValueRange of) { return walk.packsCursors() ? packCursors(of) : values.flat(of); };
+  auto assign = [&](ValueRange of, ValueRange emitted) {
+    walk.packsCursors() ? assignPacked(of, emitted) : values.assign(of, emitted);
+  };
+  auto isUsed = llvm::map_to_vector(loop.getVisited(), [](Value visited) { return !visited.use_empty(); });
+  Values results = walk.loop(isUsed, flat(loop.getInits()), [&](ValueRange visited, ValueRange carried) {
+    values.assign(loop.getVisited(), visited);
+    assign(loop.getCarried(), carried);
+    emitBlock(body);
+    return flat(body.getTerminator()->getOperands());
+  });
+  assign(loop.getResults(), results);
+}
+
+/// Values with each cursor in one register: its slot, and in the lowest bit the parity of its phase.
+Values ProgramEmitter::packCursors(ValueRange of) {
+  Values packed;
+  for (Value value : of) {
+    ArrayRef<Value> parts = values.of(value);
+    if (isa<CursorType>(value.getType()))
+      packed.push_back(b.add(b.shiftLeft(parts[0], 1), parts[1]));
+    else
+      llvm::append_range(packed, parts);
+  }
+  return packed;
+}
+
+void ProgramEmitter::assignPacked(ValueRange of, ValueRange packed) {
+  Values flat;
+  for (Value value : of) {
+    bool isCursor = isa<CursorType>(value.getType());
+    size_t count = isCursor ? 1 : values.flatTypes(value.getType()).size();
+    if (isCursor)
+      flat.append({b.shiftRight(packed[0], 1), b.bitAnd(packed[0], 1)});
+    else
+      llvm::append_range(flat, packed.take_front(count));
+    packed = packed.drop_front(count);
+  }
+  values.assign(of, flat);
+}
+
 /// Emits the block of a region into another region, behind whose end the builder then is.
 Values ProgramEmitter::emitRegion(Region &region, Region &into) {
   Block &block = region.front();
@@ -388,7 +439,7 @@ void ProgramEmitter::emitGroupPart(GroupPartOp op) {
 template <typename Op> void ProgramEmitter::setStep(Op op, ValueRange step) {
   values.set(op.getResult(), step);
   if (!op.getVisited().empty())
-    values.assign(op.getVisited(), walks[op.getSteps()]->read(step));
+    values.assign(op.getVisited(), walks[op.getWalk()]->read(step));
 }
 
 /// Single elements are copied by loads and stores, which are complete at once: they make no group.

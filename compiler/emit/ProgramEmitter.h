@@ -7,7 +7,7 @@
 
 #include "ProgramValues.h"
 #include "Ring.h"
-#include "StepWalk.h"
+#include "WalkEmitter.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -35,7 +35,8 @@ public:
   // The threads that share a copy: those of a role of warps, or beside other roles those of a warp.
   mlir::Value threadOfCopy() { return isOnlyRole ? context.thread : threadInGroup; }
   int64_t threadsOfCopy();
-  void setWalk(mlir::Value steps, std::unique_ptr<StepWalk> walk) { walks[steps] = std::move(walk); }
+  /// A family made the emitter of a walk.
+  void setWalk(WalkOpInterface op, std::unique_ptr<WalkEmitter> walk);
 
   ProgramContext &context;
   KernelBuilder &b;
@@ -68,6 +69,9 @@ private:
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   void emitLoop(LoopOp loop);
+  void emitWalk(WalkOp loop);
+  KernelBuilder::Values packCursors(mlir::ValueRange of);
+  void assignPacked(mlir::ValueRange of, mlir::ValueRange packed);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
   mlir::Value readGroup(mlir::Operation *op);
   void emitGroupPart(GroupPartOp op);
@@ -95,7 +99,7 @@ private:
   bool isOnlyRole = false; // one of warps
   std::unique_ptr<ChipOps> chip;
   FamilyOps *family = nullptr;
-  llvm::DenseMap<mlir::Value, std::unique_ptr<StepWalk>> walks;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<WalkEmitter>> walks;
   llvm::DenseMap<mlir::Value, Ring> rings; // of the role that is emitted
   mlir::Value warpgroup;
   // In the role that is emitted now: the number of the tile in the CTA, and the number of the group in its role.

@@ -3,7 +3,6 @@
 #include "SoftmaxSteps.h"
 
 #include "AttentionStore.h"
-#include "KeySteps.h"
 #include "KeyWalk.h"
 #include "Sequences.h"
 
@@ -24,8 +23,7 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](FindPageOp op) { return values.assign(op.getResults(), emitFindPage(context, values, op)), true; })
       .Case([&](ClearRowsOp op) { return emitClearRows(program, op), true; })
       .Case([&](KeyListsOp op) { return emitKeyLists(op), true; })
-      .Case([&](WalkKeysOp op) { return emitWalk(op), true; })
-      .Case([&](KeyStepsOp op) { return emitKeySteps(op), true; })
+      .Case([&](KeyWalkOp op) { return emitKeyWalk(op), true; })
       .Case([&](KeyBlockOp op) { return emitKeyBlock(op), true; })
       .Case([&](IfStepOp op) { return emitIfStep(op), true; })
       .Case([&](TileSoftmaxOp op) { return emitTileSoftmax(op), true; })
@@ -79,49 +77,7 @@ static void setSizes(QueryTile &tile, ArrayRef<Value> sizes) {
 /// `part` is a part of the keys and the number of parts, or nothing.
 static KeyPart keyPartOf(ArrayRef<Value> part) { return part.empty() ? KeyPart() : KeyPart{part[0], part[1]}; }
 
-/// Cursors are carried in one register, because a role of one thread has few.
-void SoftmaxSteps::emitWalk(WalkKeysOp op) {
-  auto pack = [&](ValueRange all) {
-    Values packed;
-    for (Value value : all) {
-      ArrayRef<Value> parts = values.of(value);
-      if (isa<CursorType>(value.getType()))
-        packed.push_back(b.add(b.shiftLeft(parts[0], 1), parts[1]));
-      else
-        llvm::append_range(packed, parts);
-    }
-    return packed;
-  };
-  auto unpack = [&](ValueRange all, ValueRange packed) {
-    Values flat;
-    for (Value value : all) {
-      size_t count = isa<CursorType>(value.getType()) ? 1 : values.flatTypes(value.getType()).size();
-      if (isa<CursorType>(value.getType()))
-        flat.append({b.shiftRight(packed[0], 1), b.bitAnd(packed[0], 1)});
-      else
-        llvm::append_range(flat, packed.take_front(count));
-      packed = packed.drop_front(count);
-    }
-    values.assign(all, flat);
-  };
-  QueryTile tile;
-  tile.first = values.one(op.getFirst());
-  setSizes(tile, values.flat(op.getSizes()));
-  KeyLists lists;
-  if (op.getLists())
-    lists = values.state<KeyLists>(op.getLists());
-  Block &body = op.getBody().front();
-  KeyWalk walk(context, op, tile, keyPartOf(values.flat(op.getPart())), op.getLists() ? &lists : nullptr);
-  Values results = walk.emit(pack(op.getInits()), [&](ValueRange blocks, ValueRange carried) {
-    values.assign(body.getArguments().take_front(blocks.size()), blocks);
-    unpack(body.getArguments().drop_front(blocks.size()), carried);
-    program.emitBlock(body);
-    return pack(body.getTerminator()->getOperands());
-  });
-  unpack(op.getResults(), results);
-}
-
-void SoftmaxSteps::emitKeySteps(KeyStepsOp op) {
+void SoftmaxSteps::emitKeyWalk(KeyWalkOp op) {
   QueryTile tile;
   tile.first = values.one(op.getFirst());
   setSizes(tile, values.flat(op.getSizes()));
@@ -129,7 +85,7 @@ void SoftmaxSteps::emitKeySteps(KeyStepsOp op) {
   if (op.getLists())
     lists = values.state<KeyLists>(op.getLists());
   KeyPart part = keyPartOf(values.flat(op.getPart()));
-  program.setWalk(op, std::make_unique<KeySteps>(context, op, tile, part, op.getLists() ? &lists : nullptr));
+  program.setWalk(op, std::make_unique<KeyWalk>(context, op, tile, part, op.getLists() ? &lists : nullptr));
 }
 
 void SoftmaxSteps::emitKeyBlock(KeyBlockOp op) {

@@ -20,8 +20,7 @@ private:
   void emitTilePart(TilePartOp op);
   void emitQueryTile(QueryTileOp op);
   void emitKeyLists(KeyListsOp op);
-  void emitWalk(WalkKeysOp op);
-  void emitKeySteps(KeyStepsOp op);
+  void emitKeyWalk(KeyWalkOp op);
   void emitKeyBlock(KeyBlockOp op);
   void emitIfStep(IfStepOp op);
   void emitTileSoftmax(TileSoftmaxOp op);

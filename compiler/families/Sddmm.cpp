@@ -303,12 +303,13 @@ Value SddmmRoles::announcedBytes(ImplicitLocOpBuilder &b, const SharedTile &tile
 
 /// The rows of B of each block, for one step of K.
 void SddmmRoles::copyBlocks(ImplicitLocOpBuilder &b, Range blocks, int64_t groupColumn, Value k, Value cursor) {
-  auto walk = WalkBlocksOp::create(b, TypeRange(), operand(sddmm.getPattern()), blocks.first, blocks.end, ValueRange());
+  auto walk = WalkOp::create(b, BlockWalkOp::create(b, operand(sddmm.getPattern()), blocks.first, blocks.end));
   OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&walk.getBody(), {}, {b.getI32Type(), b.getI32Type()}, {b.getLoc(), b.getLoc()});
-  Value inGroup = arith::SubIOp::create(b, body->getArgument(0), blocks.first);
+  b.setInsertionPointToStart(&walk.getBody().front());
+  Value position = walk.getVisited()[0], column = walk.getVisited()[1];
+  Value inGroup = arith::SubIOp::create(b, position, blocks.first);
   Value at = add(b, multiply(b, inGroup, stride()), groupColumn * columnsOfGroup());
-  CopyOp copy = copyRight(b, columnOfRight(b, body->getArgument(1)), k, cursor);
+  CopyOp copy = copyRight(b, columnOfRight(b, column), k, cursor);
   copy.getAtMutable().assign(at);
   if (isRightTransposed())
     copy.setRows(ArrayRef<int64_t>{0, pattern.getBlockColumns()});
@@ -436,12 +437,9 @@ SddmmWarps::Values SddmmWarps::columnsOfBlocks(ImplicitLocOpBuilder &b, const Ti
   Values columns;
   for (int64_t i = 0; i < int64_t(schedule.getTileN()) / stride(); ++i) {
     Value block = i == 0 ? tile.first : arith::MinSIOp::create(b, add(b, tile.first, i), last);
-    auto steps = BlockStepsOp::create(b, operand(sddmm.getPattern()), block, end, /*blocks=*/1, /*chunks=*/1,
-                                      /*chunk_columns=*/pattern.getBlockColumns());
-    StepsOpInterface walk = steps;
-    Value step = FirstStepOp::create(b, StepType::get(b.getContext(), walk.getStepValues()), steps).getResult();
-    auto read = ReadStepOp::create(b, SmallVector<Type>(walk.getReadValues(), b.getI32Type()), steps, step);
-    columns.push_back(named(columnOfRight(b, read.getResults().back()), "column"));
+    Value walk = BlockWalkOp::create(b, operand(sddmm.getPattern()), block, end);
+    Value blockColumn = FirstStepOp::create(b, walk, /*reads=*/true).getVisited()[1];
+    columns.push_back(named(columnOfRight(b, blockColumn), "column"));
   }
   return columns;
 }

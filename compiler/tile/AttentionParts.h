@@ -37,6 +37,8 @@ struct AttentionParts {
   /// The tile of a row and a panel, and its sequence. With packed queries, sparsec.packed_tile gives row and panel.
   SequenceTile makeTile(mlir::ImplicitLocOpBuilder &b, TilePartOp part, mlir::Value tileRow, mlir::Value panel);
   mlir::Value makeLists(mlir::ImplicitLocOpBuilder &b, QueryTileOp tile);
+  /// The walk over the keys of a tile, by these lists where the program has a pattern.
+  mlir::Value makeWalk(mlir::ImplicitLocOpBuilder &b, SequenceTile tile, mlir::Value lists);
   // The coordinates of rows of the tile: those of Q from its query `row` on, and of K and V from a key of its sequence
   // on. Pages have coordinates for one page.
   llvm::SmallVector<mlir::Value> queryCoordinates(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile,

@@ -47,7 +47,7 @@ private:
   int64_t slotColumns() { return std::max(parts.headDimension, parts.valueDimension); }
   Value next(Value cursor) { return NextOp::create(b, parts.keyRing, cursor); }
   Value isNone(Value block) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block, none()); }
-  Value none() { return i32(b, WalkKeysOp::noBlock); }
+  Value none() { return i32(b, KeyWalkOp::noBlock); }
   /// The cursor of either branch.
   Value choose(Value condition, function_ref<Value()> then, function_ref<Value()> otherwise);
 
@@ -133,18 +133,12 @@ SmallVector<Value> AttentionProducer::sendTile(const SequenceTile &tile, ValueRa
 Value AttentionProducer::walkKeys(SequenceTile tile, Value lists, Value cursor) {
   SmallVector<Value> inits{cursor};
   inits.append(parts.blocksPerStep, none());
-  auto walk =
-      WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.tile.getFirst(), tile.sizes(), tile.partOfKeys(),
-                         inits, parts.schedule.getTileM(), parts.blocksPerStep, parts.keyLoop.getCausal(),
-                         parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.chunks, parts.partBlocks());
+  auto walk = WalkOp::create(b, parts.makeWalk(b, tile, lists), inits);
   {
     OpBuilder::InsertionGuard guard(b);
-    SmallVector<Type> types(parts.blocksPerStep, b.getI32Type());
-    llvm::append_range(types, walk.getResultTypes());
-    Block *body = b.createBlock(&walk.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
-    ValueRange arguments = body->getArguments();
-    ValueRange carried = arguments.drop_front(parts.blocksPerStep);
-    YieldOp::create(b, sendStep(tile, arguments.take_front(parts.blocksPerStep), carried[0], carried.drop_front()));
+    b.setInsertionPointToStart(&walk.getBody().front());
+    ValueRange carried = walk.getCarried();
+    YieldOp::create(b, sendStep(tile, walk.getVisited(), carried[0], carried.drop_front()));
   }
   return sendLast(tile, walk.getResult(0), walk.getResults().drop_front());
 }

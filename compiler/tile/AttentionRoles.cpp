@@ -75,6 +75,12 @@ Value AttentionParts::makeLists(ImplicitLocOpBuilder &b, QueryTileOp tile) {
                  : Value();
 }
 
+Value AttentionParts::makeWalk(ImplicitLocOpBuilder &b, SequenceTile tile, Value lists) {
+  return KeyWalkOp::create(b, lists, tile.tile.getFirst(), tile.sizes(), tile.partOfKeys(), schedule.getTileM(),
+                           blocksPerStep, chunks, keyLoop.getCausal(), keyLoop.getWindowAttr(), startsAtEnd(),
+                           partBlocks());
+}
+
 SmallVector<Value> AttentionParts::queryCoordinates(ImplicitLocOpBuilder &b, const SequenceTile &tile, Value row) {
   QueryTileOp at = tile.tile;
   SequenceOp sequence = tile.sequence;

@@ -30,7 +30,6 @@ using namespace sparsec;
 namespace {
 
 constexpr int64_t rowsOfWarp = 16;
-constexpr int64_t valuesOfStep = 3;
 
 class AttentionWarps : public AttentionRole {
 public:
@@ -76,7 +75,7 @@ private:
 
   int64_t stages;
   SequenceTile tile;
-  Value steps, first, firstNumber; // the walk of the tile, and its first step
+  Value walk, first, firstNumber; // the walk of the tile, and its first step
   Value queryCursor, keptQueries;
 };
 
@@ -109,11 +108,9 @@ void AttentionWarps::buildTile(Value tileRow, Value panel) {
     panel = packed.getBlock();
   }
   tile = parts.makeTile(b, part, tileRow, panel);
-  steps = KeyStepsOp::create(b, parts.makeLists(b, tile.tile), tile.tile.getFirst(), tile.sizes(), tile.partOfKeys(),
-                             schedule.getTileM(), schedule.getTileN(), parts.keyLoop.getCausal(),
-                             parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.partBlocks());
+  walk = parts.makeWalk(b, tile, parts.makeLists(b, tile.tile));
   softmax = makeSoftmax(tile);
-  auto firstStep = FirstStepOp::create(b, StepType::get(context, valuesOfStep), b.getI32Type(), steps);
+  auto firstStep = FirstStepOp::create(b, walk, /*reads=*/true);
   first = firstStep.getResult();
   firstNumber = firstStep.getVisited()[0];
   FinishedTile none = {ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
@@ -218,7 +215,7 @@ void AttentionWarps::softmaxStep(Progress &progress, const Step &step) {
 
 /// Goes to the step after the last upcoming one.
 Value AttentionWarps::advance(Progress &progress) {
-  auto next = NextStepOp::create(b, progress.step.getType(), b.getI32Type(), steps, progress.step);
+  auto next = NextStepOp::create(b, walk, progress.step, /*reads=*/true);
   progress.step = next.getResult();
   return next.getVisited()[0];
 }

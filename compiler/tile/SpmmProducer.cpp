@@ -7,15 +7,14 @@
 using namespace mlir;
 using namespace sparsec;
 
-WalkBlocksOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body) {
-  auto walk = WalkBlocksOp::create(b, inits.getTypes(), blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, inits);
+WalkOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body) {
+  Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock);
+  auto walk = WalkOp::create(b, blocks, inits);
   OpBuilder::InsertionGuard guard(b);
-  size_t numbers = matrix.getTransposed() ? 3 : 2; // the position, the column, the block where it is another number
-  SmallVector<Type> types(numbers, b.getI32Type());
-  llvm::append_range(types, inits.getTypes());
-  Block *block = b.createBlock(&walk.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
-  Value position = block->getArgument(0), number = numbers == 3 ? block->getArgument(2) : position;
-  YieldOp::create(b, body(position, number, block->getArgument(1), block->getArguments().drop_front(numbers)));
+  b.setInsertionPointToStart(&walk.getBody().front());
+  ValueRange visited = walk.getVisited(); // the position, the column, the block where it is another number
+  Value block = matrix.getTransposed() ? visited[2] : visited[0];
+  YieldOp::create(b, body(visited[0], block, visited[1], walk.getCarried()));
   return walk;
 }
 

@@ -16,7 +16,7 @@ protected:
   using Walk =
       mlir::function_ref<Values(mlir::Value position, mlir::Value block, mlir::Value column, mlir::ValueRange carried)>;
   /// A loop over the blocks of a tile.
-  WalkBlocksOp walk(const Tile &tile, mlir::ValueRange inits, Walk body);
+  WalkOp walk(const Tile &tile, mlir::ValueRange inits, Walk body);
   mlir::Value hasBlocks(const Tile &tile);
   /// The role that copies A and X of each step into the next slot.
   void makeProducer();

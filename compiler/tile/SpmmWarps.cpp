@@ -30,7 +30,7 @@ private:
   Value multiplyRow(const Tile &tile);
   Values scalesOfStep(const Tile &tile, Value number);
   Value multiplyStep(Value slot, ValueRange scales, Value sum);
-  Value stepsOf(const Tile &tile);
+  Value walkOf(const Tile &tile);
   Value countSteps(const Tile &tile);
   void copyStep(const Tile &tile, Value slot, Value step);
 
@@ -39,7 +39,7 @@ private:
   GroupPart part;  // of the group
   Value a, x;      // views
   Values partsOfX; // with sums of two levels, instead of x
-  Value steps;     // the walk of the tile
+  Value walk;      // of the tile
 };
 
 void SpmmWarps::run() {
@@ -76,13 +76,12 @@ Value SpmmWarps::buildRow(const Tile &tile) {
 /// The steps of a block row that has blocks.
 Value SpmmWarps::multiplyRow(const Tile &tile) {
   BarrierOp::create(b); // all warps are done with the slots of the previous tile
-  steps = stepsOf(tile);
+  walk = walkOf(tile);
   Value count = countSteps(tile), begin = CursorOp::create(b, ring);
-  int64_t values = steps.getDefiningOp<StepsOpInterface>().getStepValues();
-  Value first = FirstStepOp::create(b, StepType::get(b.getContext(), values), steps).getResult();
+  Value first = FirstStepOp::create(b, walk, /*reads=*/false).getResult();
   auto copies = [&](Value, Value slot, ValueRange step) { copyStep(tile, slot, step.front()); };
   auto advance = [&](Value, ValueRange step) -> Values {
-    return {NextStepOp::create(b, step.front().getType(), steps, step.front()).getResult()};
+    return {NextStepOp::create(b, walk, step.front(), /*reads=*/false).getResult()};
   };
   auto product = [&](Value number, Value slot, Value sum, function_ref<void()> meet) {
     Values scales = x ? Values() : scalesOfStep(tile, number);
@@ -121,9 +120,10 @@ Value SpmmWarps::multiplyStep(Value slot, ValueRange scales, Value sum) {
       });
 }
 
-Value SpmmWarps::stepsOf(const Tile &tile) {
-  return BlockStepsOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, blocksPerStep(),
-                              blockLoop.getChunks(), std::min(schedule.getTileK(), matrix.getBlockColumns()));
+Value SpmmWarps::walkOf(const Tile &tile) {
+  bool hasChunks = int64_t(blockLoop.getChunks()) > 1;
+  return BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, blocksPerStep(),
+                             hasChunks ? b.getI64IntegerAttr(schedule.getTileK()) : IntegerAttr());
 }
 
 Value SpmmWarps::countSteps(const Tile &tile) {
@@ -134,12 +134,15 @@ Value SpmmWarps::countSteps(const Tile &tile) {
 }
 
 void SpmmWarps::copyStep(const Tile &tile, Value slot, Value step) {
-  auto walk = steps.getDefiningOp<StepsOpInterface>();
-  SmallVector<Type> types(walk.getReadValues(), b.getI32Type());
-  auto read = ReadStepOp::create(b, types, steps, step);
-  Value block = read.getResult(0), k = read.getResult(1);
-  ValueRange columns = read.getResults().slice(2, blocksPerStep());
-  ValueRange otherBlocks = read.getResults().drop_front(2 + blocksPerStep());
+  ValueRange visited = ReadStepOp::create(b, walk, step).getVisited();
+  ValueRange columns = visited.slice(1, blocksPerStep()), otherBlocks;
+  bool hasChunks = int64_t(blockLoop.getChunks()) > 1;
+  Value block = visited.front(), k = hasChunks ? visited.back() : i32(b, 0);
+  if (matrix.getTransposed()) {
+    ValueRange blocks = visited.slice(1 + blocksPerStep(), blocksPerStep());
+    block = blocks.front();
+    otherBlocks = blocks.drop_front();
+  }
   auto copyOfA = CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, slot, /*index=*/0);
   if (mayCutBlocks() || blocksPerStep() > 1)
     copyOfA.getBlockColumnsMutable().assign(columns);
@@ -150,7 +153,7 @@ void SpmmWarps::copyStep(const Tile &tile, Value slot, Value step) {
 
   SmallVector<Value> depths = llvm::map_to_vector(columns, [&](Value column) {
     Value depth = multiply(b, column, matrix.getBlockColumns());
-    return int64_t(blockLoop.getChunks()) > 1 ? add(b, depth, k) : depth;
+    return hasChunks ? add(b, depth, k) : depth;
   });
   auto copyOfX =
       CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depths[0], tile.at.column), ring, slot, /*index=*/1);

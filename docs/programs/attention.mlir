@@ -101,7 +101,8 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
       sparsec.post %query_ring[%carried] (%tile_row, %panel) : !ring
       sparsec.copy %arg0[%batch, %head, %query, %c0_i32] to %query_ring[%carried] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring
       // K of a step, then V of the step before: K0 | K1 V0 | K2 V1 | ... | V(n-1).
-      %1:2 = sparsec.walk_keys %lists at %query init(%carried_1, %c33554432_i32 : !cursor, i32) attributes {blocks = 1 : i64, rows = 128 : i64} -> !cursor, i32 {
+      %walk = sparsec.key_walk %lists at %query {rows = 128 : i64}
+      %1:2 = sparsec.walk %walk init(%carried_1, %c33554432_i32 : !cursor, i32) -> !cursor, i32 {
       ^bb0(%block: i32, %carried_2: !cursor, %carried_3: i32):
         %key, %partial = sparsec.key_block %block {keys = 128 : i64}
         sparsec.acquire %key_ring[%carried_2] : !ring1

@@ -21,10 +21,10 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
       %v_view = sparsec.view %value_ring {index = 0 : i64} : !ring1 -> <32, 128, bf16, mn>
       %batch, %head, %key_head, %query = sparsec.query_tile %arg0, %arg1[%tile_row, %panel] {rows = 64 : i64} : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
       %lists = sparsec.key_lists %arg3[%batch, %head, %query] : <64x64>
-      %steps = sparsec.key_steps %lists at %query {keys = 32 : i64, rows = 64 : i64}
+      %walk = sparsec.key_walk %lists at %query {chunks = 2 : i64, rows = 64 : i64}
       %softmax = sparsec.tile_softmax at(%batch, %head, %query) row(%group_row)
       // The first step, or -1 where the list is empty.
-      %first_step, %visited = sparsec.first_step %steps : <3> -> i32
+      %first_step, %visited = sparsec.first_step %walk : <3> -> i32
       %0 = sparsec.zero : !sparsec.accumulator<16, 128>
       %1 = sparsec.softmax_begin of %softmax : <16>
       %2 = arith.cmpi sge, %visited, %c0_i32 : i32
@@ -39,7 +39,7 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
           %key, %partial = sparsec.key_block %visited {keys = 32 : i64}
           sparsec.copy %arg1[%batch, %key_head, %key, %c0_i32] to %key_ring[%begin_0] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
         }
-        %next_step, %visited_1 = sparsec.next_step %steps[%first_step] : <3> -> i32
+        %next_step, %visited_1 = sparsec.next_step %walk[%first_step] : <3> -> i32
         %next = sparsec.next %key_ring[%begin_0] : !ring1
         sparsec.copy_group {
           sparsec.if_step %visited_1 of 32 keys (%key_4) {
@@ -48,7 +48,7 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
           %key, %partial = sparsec.key_block %visited {keys = 32 : i64}
           sparsec.copy %arg2[%batch, %key_head, %key, %c0_i32] to %value_ring[%begin_0] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
         }
-        %next_step_2, %visited_3 = sparsec.next_step %steps[%next_step] : <3> -> i32
+        %next_step_2, %visited_3 = sparsec.next_step %walk[%next_step] : <3> -> i32
         // Q and K of step 0 are there. Queries stay in registers.
         sparsec.await_copies {outstanding = 1 : i64}
         sparsec.barrier
@@ -78,7 +78,7 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
           %11 = sparsec.product %5, %k_view[%next_7] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, !sparsec.view<32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
           // O += P V of step j.
           %12 = sparsec.product %10, %v_view[%slot], %9 {depth = 32 : i64} : !sparsec.fragment<16, 32, bf16>, !sparsec.view<32, 128, bf16, mn>, !sparsec.accumulator<16, 128> -> !sparsec.accumulator<16, 128>
-          %next_step_8, %visited_9 = sparsec.next_step %steps[%step] : <3> -> i32
+          %next_step_8, %visited_9 = sparsec.next_step %walk[%step] : <3> -> i32
           sparsec.yield %next_7, %slot, %next_step_8, %11, %12, %summed, %upcoming_4, %upcoming_5, %visited_9 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32
         }
         // l = 0 marks rows that saw no key.

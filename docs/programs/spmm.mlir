@@ -25,7 +25,8 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
       %3:2 = scf.if %2 -> (!sparsec.accumulator<64, 256>, !cursor) {
         %4 = sparsec.zero : !sparsec.pending<64, 256>
         // One step for each block of the row. A product is always in flight: its slot is released a step later.
-        %5:3 = sparsec.walk_blocks %arg0 from %first to %end init(%4, %slot, %slot : !sparsec.pending<64, 256>, !cursor, !cursor) : <?x?xbf16, block = 64x64> -> !sparsec.pending<64, 256>, !cursor, !cursor {
+        %walk = sparsec.block_walk %arg0 from %first to %end : <?x?xbf16, block = 64x64>
+        %5:3 = sparsec.walk %walk init(%4, %slot, %slot : !sparsec.pending<64, 256>, !cursor, !cursor) -> !sparsec.pending<64, 256>, !cursor, !cursor {
         ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !cursor, %slot_3: !cursor):
           %7 = arith.cmpi sgt, %block, %first : i32
           sparsec.wait %ring[%slot_3] : !ring
@@ -65,7 +66,8 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
     ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
       %1 = arith.muli %panel, %c512_i32 : i32
       %first, %end = sparsec.row_blocks %arg0[%tile_row] : <?x?xbf16, block = 64x64>
-      %2 = sparsec.walk_blocks %arg0 from %first to %end init(%slot : !cursor) : <?x?xbf16, block = 64x64> -> !cursor {
+      %walk = sparsec.block_walk %arg0 from %first to %end : <?x?xbf16, block = 64x64>
+      %2 = sparsec.walk %walk init(%slot : !cursor) -> !cursor {
       ^bb0(%block: i32, %column: i32, %slot_0: !cursor):
         // The slot is free when both groups have released it, and full when the bytes of both copies are there.
         sparsec.acquire %ring[%slot_0] : !ring

@@ -27,24 +27,24 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
         // All warps are done with the slots of the tile before.
         sparsec.barrier
         // A block is two steps, because a slot has 32 of its 64 columns.
-        %steps = sparsec.block_steps %arg0 from %first to %end {blocks = 1 : i64, chunk_columns = 32 : i64, chunks = 2 : i64} : <?x?xbf16, block = 64x64>
+        %walk = sparsec.block_walk %arg0 from %first to %end {chunk_columns = 32 : i64} : <?x?xbf16, block = 64x64>
         %3 = arith.subi %end, %first : i32
         %4 = arith.muli %3, %c2_i32 : i32
         %begin = sparsec.cursor %ring : !ring
-        %first_step = sparsec.first_step %steps : <3>
+        %first_step = sparsec.first_step %walk : <3>
         // The copies of the first three steps.
         %5:2 = scf.for %arg3 = %c0_i32 to %c3_i32 step %c1_i32 iter_args(%free_slot = %begin, %step = %first_step) -> (!cursor, !sparsec.step<3>)  : i32 {
           %8 = arith.cmpi slt, %arg3, %4 : i32
           // A group of copies for every step, so that groups can be counted. It is empty behind the last step.
           sparsec.copy_group if %8 {
-            %9:3 = sparsec.read_step %steps[%step] : <3> -> i32, i32, i32
-            sparsec.copy %arg0[%9#0, %c0_i32, %9#1] block_columns(%9#2) to %ring[%free_slot] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
-            %10 = arith.muli %9#2, %c64_i32 : i32
-            %11 = arith.addi %10, %9#1 : i32
+            %9:3 = sparsec.read_step %walk[%step] : <3> -> i32, i32, i32
+            sparsec.copy %arg0[%9#0, %c0_i32, %9#2] block_columns(%9#1) to %ring[%free_slot] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
+            %10 = arith.muli %9#1, %c64_i32 : i32
+            %11 = arith.addi %10, %9#2 : i32
             sparsec.copy %arg1[%11, %0] to %ring[%free_slot] {index = 1 : i64} : tensor<?x?xbf16>, !ring
           }
           %next = sparsec.next %ring[%free_slot] : !ring
-          %next_step = sparsec.next_step %steps[%step] : <3>
+          %next_step = sparsec.next_step %walk[%step] : <3>
           scf.yield %next, %next_step : !cursor, !sparsec.step<3>
         }
         %6 = sparsec.zero : !sparsec.accumulator<64, 32>
@@ -57,14 +57,14 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
           %8 = arith.addi %arg3, %c3_i32 : i32
           %9 = arith.cmpi slt, %8, %4 : i32
           sparsec.copy_group if %9 {
-            %11:3 = sparsec.read_step %steps[%step] : <3> -> i32, i32, i32
-            sparsec.copy %arg0[%11#0, %c0_i32, %11#1] block_columns(%11#2) to %ring[%free_slot] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
-            %12 = arith.muli %11#2, %c64_i32 : i32
-            %13 = arith.addi %12, %11#1 : i32
+            %11:3 = sparsec.read_step %walk[%step] : <3> -> i32, i32, i32
+            sparsec.copy %arg0[%11#0, %c0_i32, %11#2] block_columns(%11#1) to %ring[%free_slot] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
+            %12 = arith.muli %11#1, %c64_i32 : i32
+            %13 = arith.addi %12, %11#2 : i32
             sparsec.copy %arg1[%13, %0] to %ring[%free_slot] {index = 1 : i64} : tensor<?x?xbf16>, !ring
           }
           %next = sparsec.next %ring[%free_slot] : !ring
-          %next_step = sparsec.next_step %steps[%step] : <3>
+          %next_step = sparsec.next_step %walk[%step] : <3>
           // 32 of K by ldmatrix and mma.sync, complete at once.
           %10 = sparsec.product %a[%slot], %x[%slot], %sum {depth = 32 : i64} : !sparsec.view<64, 32, bf16, k>, !sparsec.view<32, 32, bf16, mn>, !sparsec.accumulator<64, 32> -> !sparsec.accumulator<64, 32>
           %next_0 = sparsec.next %ring[%slot] : !ring

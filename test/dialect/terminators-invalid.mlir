@@ -9,6 +9,6 @@ module @return_c1 {
 // -----
 
 module @yield_c1 {
-  // expected-error @+1 {{'sparsec.yield' op expects parent op to be one of 'sparsec.spmm, sparsec.sddmm, sparsec.spgemm, sparsec.attention, sparsec.store, sparsec.tile_loop, sparsec.loop, sparsec.block_loop, sparsec.walk_blocks, sparsec.key_loop, sparsec.walk_keys, sparsec.softmax, sparsec.tile_softmax'}}
+  // expected-error @+1 {{'sparsec.yield' op expects parent op to be one of 'sparsec.spmm, sparsec.sddmm, sparsec.spgemm, sparsec.attention, sparsec.store, sparsec.tile_loop, sparsec.loop, sparsec.block_loop, sparsec.key_loop, sparsec.walk, sparsec.softmax, sparsec.tile_softmax'}}
   sparsec.yield
 }

@@ -94,9 +94,11 @@ gpu.module @kernels {
       ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
         // CHECK: %lists = sparsec.key_lists %[[PATTERN]][%tile_row, %panel, %panel] : <64x64>
         %lists = sparsec.key_lists %pattern[%tile_row, %panel, %panel] : <64x64>
-        // CHECK-NEXT: sparsec.walk_keys %lists at %panel attributes {blocks = 2 : i64, causal, rows = 128 : i64, window = array<i64: 5, -1>} {
+        // CHECK-NEXT: %walk = sparsec.key_walk %lists at %panel {blocks = 2 : i64, causal, rows = 128 : i64, window = array<i64: 5, -1>}
+        // CHECK-NEXT: sparsec.walk %walk {
         // CHECK-NEXT: ^bb0(%block: i32, %second: i32):
-        sparsec.walk_keys %lists at %panel attributes {blocks = 2 : i64, causal, rows = 128 : i64, window = array<i64: 5, -1>} {
+        %walk = sparsec.key_walk %lists at %panel {blocks = 2 : i64, causal, rows = 128 : i64, window = array<i64: 5, -1>}
+        sparsec.walk %walk {
         ^bb0(%block: i32, %second: i32):
           // CHECK-NEXT: sparsec.post %query_ring[%[[C:.*]]] (%block, %second) : !ring
           sparsec.post %queries[%c] (%block, %second) : !queries
@@ -104,8 +106,10 @@ gpu.module @kernels {
           sparsec.copy %q[%tile_row, %panel, %block, %zero] to %queries[%c] {index = 0 : i64, rows = array<i64: 64, 64>} : !tensor, !queries
           sparsec.yield
         }
-        // CHECK: %[[LAST:.*]] = sparsec.walk_keys at %panel init(%[[C]] : !cursor) attributes {blocks = 1 : i64, from_end, rows = 128 : i64} -> !cursor {
-        %last = sparsec.walk_keys at %panel init(%c : !sparsec.cursor) attributes {blocks = 1 : i64, from_end, rows = 128 : i64} -> !sparsec.cursor {
+        // CHECK: %[[ALL:walk.*]] = sparsec.key_walk at %panel {from_end, rows = 128 : i64}
+        // CHECK-NEXT: %[[LAST:.*]] = sparsec.walk %[[ALL]] init(%[[C]] : !cursor) -> !cursor {
+        %all = sparsec.key_walk at %panel {from_end, rows = 128 : i64}
+        %last = sparsec.walk %all init(%c : !sparsec.cursor) -> !sparsec.cursor {
         // CHECK-NEXT: ^bb0(%block: i32, %[[CARRIED:carried.*]]: !cursor):
         ^bb0(%block: i32, %carried: !sparsec.cursor):
           sparsec.yield %carried : !sparsec.cursor
@@ -136,9 +140,10 @@ gpu.module @kernels {
     // CHECK: sparsec.key_lists
     %lists = sparsec.key_lists %pattern[%batch, %head, %first] : !sparsec.pattern<128x64>
     %queries = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> <64, 128, bf16, k>
-    // CHECK: sparsec.walk_keys
-    %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
-        attributes {blocks = 1 : i64, causal, rows = 128 : i64} -> !sparsec.cursor {
+    // CHECK: sparsec.key_walk
+    %walk = sparsec.key_walk %lists at %first {causal, rows = 128 : i64}
+    // CHECK: sparsec.walk
+    %last = sparsec.walk %walk init(%c : !sparsec.cursor) -> !sparsec.cursor {
     ^bb0(%block: i32, %current: !sparsec.cursor):
       %key, %partial = sparsec.key_block %block {keys = 128 : i64}
       %a = sparsec.load_fragment %queries[%c] : <64, 128, bf16, k> -> <64, 128, bf16>

@@ -412,52 +412,6 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @walk_blocks_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.walk_blocks' op expects results of the types of its inits, ('!sparsec.cursor'), but got ()}}
-    sparsec.walk_blocks %w from %zero to %zero init(%begin : !sparsec.cursor) : <?x?xbf16, block = 64x64> {
-    ^bb0(%block: i32, %column: i32, %c: !sparsec.cursor):
-      sparsec.yield
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @walk_blocks_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.walk_blocks' op expects the arguments of its body to be ('i32', 'i32'), but got ('i32')}}
-    sparsec.walk_blocks %w from %zero to %zero : <?x?xbf16, block = 64x64> {
-    ^bb0(%block: i32):
-      sparsec.yield
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @walk_blocks_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.walk_blocks' op expects its body to yield ('!sparsec.cursor'), but got ()}}
-    %end = sparsec.walk_blocks %w from %zero to %zero init(%begin : !sparsec.cursor) : <?x?xbf16, block = 64x64> -> !sparsec.cursor {
-    ^bb0(%block: i32, %column: i32, %c: !sparsec.cursor):
-      sparsec.yield
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   sparsec.program @view_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>

@@ -12,9 +12,9 @@ gpu.module @kernels {
       // CHECK: %group, %group_row, %group_column = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
       %group, %group_row, %group_column = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
       %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16, swizzle = 128>]>
-      %steps = sparsec.key_steps at %group_row {keys = 32, rows = 64}
-      // CHECK: %first_step, %[[FIRST:.*]] = sparsec.first_step %steps : <3> -> i32
-      %first, %number = sparsec.first_step %steps : <3> -> i32
+      %walk = sparsec.key_walk at %group_row {rows = 64}
+      // CHECK: %first_step, %[[FIRST:.*]] = sparsec.first_step %walk : <3> -> i32
+      %first, %number = sparsec.first_step %walk : <3> -> i32
       // CHECK-NEXT: %[[LOOP:.*]]:2 = sparsec.loop (%[[STEP:.*]] = %first_step : !sparsec.step<3>, %[[NUMBER:.*]] = %[[FIRST]] : i32) while(%[[NUMBER]] sge 0) {
       %done:2 = sparsec.loop (%step = %first : !sparsec.step<3>, %upcoming = %number : i32) while(%upcoming sge 0) {
         // CHECK-NEXT: sparsec.if_step %[[NUMBER]] of 32 keys (%[[KEY:.*]]) {
@@ -22,15 +22,15 @@ gpu.module @kernels {
           // CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %{{.*}}, %[[KEY]], %{{.*}}] to %[[RING]]
           sparsec.copy %k[%zero, %zero, %key, %zero] to %ring[%begin] {index = 0 : i64} : tensor<?x?x?x64xbf16>, <2, [!sparsec.buffer<32, 64, bf16, swizzle = 128>]>
         }
-        // CHECK: %next_step, %[[NEXT:.*]] = sparsec.next_step %steps[%[[STEP]]] : <3> -> i32
-        %next, %block = sparsec.next_step %steps[%step] : <3> -> i32
+        // CHECK: %next_step, %[[NEXT:.*]] = sparsec.next_step %walk[%[[STEP]]] : <3> -> i32
+        %next, %block = sparsec.next_step %walk[%step] : <3> -> i32
         // CHECK-NEXT: sparsec.yield %next_step, %[[NEXT]] : !sparsec.step<3>, i32
         sparsec.yield %next, %block : !sparsec.step<3>, i32
       }
       // CHECK: %[[MESSAGE:.*]] = sparsec.loop (%[[COUNT:.*]] = %[[LOOP]]#1 : i32) while(%[[COUNT]] ne -1) attributes {note = "kept"} {
       %message = sparsec.loop (%count = %done#1 : i32) while(%count ne -1) attributes {note = "kept"} {
-        // CHECK-NEXT: sparsec.first_step %steps : <3> -> i32
-        %step, %block = sparsec.first_step %steps : <3> -> i32
+        // CHECK-NEXT: sparsec.first_step %walk : <3> -> i32
+        %step, %block = sparsec.first_step %walk : <3> -> i32
         sparsec.yield %block : i32
       }
       // CHECK: sparsec.loop (%{{.*}} = %{{.*}} : !{{.*}}cursor, %[[BLOCK:.*]] = %{{.*}} : i32) while(%[[BLOCK]] ne -1) {

@@ -4,22 +4,19 @@ gpu.module @kernels {
   sparsec.program @part_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%q: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.walk_keys' op expects a part and the number of parts, but got 1 numbers}}
-    sparsec.walk_keys at %zero part(%zero) attributes {blocks = 1 : i64, rows = 64 : i64} {
-    ^bb0(%block: i32):
-      sparsec.yield
-    }
+    // expected-error @+1 {{'sparsec.key_walk' op expects a part and the number of parts, but got 1 numbers}}
+    %walk = sparsec.key_walk at %zero part(%zero) {rows = 64 : i64}
   }
 }
 
 // -----
 
 gpu.module @kernels {
-  sparsec.program @part_c1_steps attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  sparsec.program @part_c1_three attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
   ^bb0(%q: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.key_steps' op expects a part and the number of parts, but got 3 numbers}}
-    %steps = sparsec.key_steps at %zero part(%zero, %zero, %zero) {keys = 64 : i64, rows = 64 : i64}
+    // expected-error @+1 {{'sparsec.key_walk' op expects a part and the number of parts, but got 3 numbers}}
+    %walk = sparsec.key_walk at %zero part(%zero, %zero, %zero) {rows = 64 : i64}
   }
 }
 

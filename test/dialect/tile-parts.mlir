@@ -16,13 +16,15 @@ gpu.module @kernels {
     %block = arith.constant 3 : i32
     // CHECK-NEXT: %panel, %part, %parts = sparsec.tile_part %[[BLOCK]]
     %panel, %part, %parts = sparsec.tile_part %block
-    // CHECK-NEXT: sparsec.walk_keys at %panel part(%part, %parts) attributes {blocks = 1 : i64, part_blocks = 4 : i64, rows = 64 : i64} {
-    sparsec.walk_keys at %panel part(%part, %parts) attributes {blocks = 1 : i64, part_blocks = 4 : i64, rows = 64 : i64} {
+    // CHECK-NEXT: %walk = sparsec.key_walk at %panel part(%part, %parts) {part_blocks = 4 : i64, rows = 64 : i64}
+    // CHECK-NEXT: sparsec.walk %walk {
+    %walk = sparsec.key_walk at %panel part(%part, %parts) {part_blocks = 4 : i64, rows = 64 : i64}
+    sparsec.walk %walk {
     ^bb0(%step: i32):
       sparsec.yield
     }
-    // CHECK: %steps = sparsec.key_steps at %panel sizes(%part, %parts) part(%part, %parts) {keys = 64 : i64, part_blocks = 8 : i64, rows = 64 : i64}
-    %steps = sparsec.key_steps at %panel sizes(%part, %parts) part(%part, %parts) {keys = 64 : i64, part_blocks = 8 : i64, rows = 64 : i64}
+    // CHECK: sparsec.key_walk at %panel sizes(%part, %parts) part(%part, %parts) {part_blocks = 8 : i64, rows = 64 : i64}
+    %others = sparsec.key_walk at %panel sizes(%part, %parts) part(%part, %parts) {part_blocks = 8 : i64, rows = 64 : i64}
     %output = sparsec.zero : !sparsec.accumulator<64, 128>
     %rows = sparsec.softmax_begin : <64>
     %batch, %head, %row = sparsec.tile_part %block

@@ -40,11 +40,13 @@ gpu.module @kernels {
         %first, %end = sparsec.row_blocks %w[%block_row] : <?x?xbf16, block = 128x64>
         // CHECK: %[[ZERO:.*]] = sparsec.zero : !sparsec.pending<64, 256>
         %zero = sparsec.zero : !sparsec.pending<64, 256>
-        // CHECK-NEXT: %[[WALK:.*]]:3 = sparsec.walk_blocks %{{.*}} from %[[FIRST]] to %[[END]] init(%[[ZERO]], %carried, %carried :
+        // CHECK-NEXT: %walk = sparsec.block_walk %{{.*}} from %[[FIRST]] to %[[END]] : <?x?xbf16, block = 128x64>
+        // CHECK-NEXT: %[[WALK:.*]]:3 = sparsec.walk %walk init(%[[ZERO]], %carried, %carried :
         // CHECK-NEXT: ^bb0(%block: i32, %column: i32, %[[SUM:carried_.*]]: !sparsec.pending<64, 256>, %[[PREVIOUS:carried_.*]]: !cursor, %[[C:carried_.*]]: !cursor):
-        %sums, %used, %free = sparsec.walk_blocks %w from %first to %end
+        %walk = sparsec.block_walk %w from %first to %end : <?x?xbf16, block = 128x64>
+        %sums, %used, %free = sparsec.walk %walk
             init(%zero, %cursor, %cursor : !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor)
-            : <?x?xbf16, block = 128x64> -> !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor {
+            -> !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor {
         ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !sparsec.cursor, %c: !sparsec.cursor):
           %has_previous = arith.cmpi sgt, %block, %first : i32
           // CHECK: sparsec.wait %[[RING]][%[[C]]] : !ring{{[0-9]*}}{{$}}
@@ -91,7 +93,8 @@ gpu.module @kernels {
       sparsec.tile_loop {
       ^bb0(%tile_row: i32, %panel: i32):
         %first, %end = sparsec.row_blocks %w[%tile_row] : <?x?xbf16, block = 128x64>
-        sparsec.walk_blocks %w from %first to %end : <?x?xbf16, block = 128x64> {
+        %walk = sparsec.block_walk %w from %first to %end : <?x?xbf16, block = 128x64>
+        sparsec.walk %walk {
         ^bb0(%block: i32, %column: i32):
           %c = sparsec.next %ring[%begin] : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
           // CHECK: sparsec.acquire %[[RING]][%[[C:.*]]] : !ring

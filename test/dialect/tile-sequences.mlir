@@ -27,13 +27,15 @@ gpu.module @kernels {
     %page, %page_row = sparsec.find_page %t, %k[%batch, %first] of %keys : tensor<?x?xi32>, !pages
     // CHECK-NEXT: %lists = sparsec.key_lists %[[P]][%batch, %head, %query] {packed} : <128x64>
     %lists = sparsec.key_lists %p[%batch, %head, %first] {packed} : <128x64>
-    // CHECK-NEXT: sparsec.walk_keys %lists at %query sizes(%queries, %keys) attributes {blocks = 1 : i64, rows = 128 : i64} {
-    sparsec.walk_keys %lists at %first sizes(%queries, %keys) attributes {blocks = 1 : i64, rows = 128 : i64} {
+    // CHECK-NEXT: %walk = sparsec.key_walk %lists at %query sizes(%queries, %keys) {rows = 128 : i64}
+    // CHECK-NEXT: sparsec.walk %walk {
+    %walk = sparsec.key_walk %lists at %first sizes(%queries, %keys) {rows = 128 : i64}
+    sparsec.walk %walk {
     ^bb0(%step: i32):
       sparsec.yield
     }
-    // CHECK: %steps = sparsec.key_steps %lists at %query sizes(%queries, %keys) {keys = 64 : i64, rows = 128 : i64}
-    %steps = sparsec.key_steps %lists at %first sizes(%queries, %keys) {keys = 64 : i64, rows = 128 : i64}
+    // CHECK: sparsec.key_walk %lists at %query sizes(%queries, %keys) {rows = 128 : i64}
+    %others = sparsec.key_walk %lists at %first sizes(%queries, %keys) {rows = 128 : i64}
     // CHECK-NEXT: %softmax = sparsec.tile_softmax at(%batch, %head, %query) row(%[[ZERO]]) sizes(%queries, %keys)
     %softmax = sparsec.tile_softmax at(%batch, %head, %first) row(%zero) sizes(%queries, %keys)
     // CHECK-NEXT: sparsec.copy %[[K]][%page, %key_head, %page_row, %[[ZERO]]] end(%keys) to %ring[%{{.*}}] {index = 0 : i64, rows = array<i64: 64, 64>} : tensor<?x?x64x128xbf16>, !ring

@@ -1,20 +1,6 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics
 
 gpu.module @kernels {
-  sparsec.program @walk_blocks_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64, transposed>):
-    %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.walk_blocks' op expects the arguments of its body to be ('i32', 'i32', 'i32'), but got ('i32', 'i32')}}
-    sparsec.walk_blocks %w from %zero to %zero : <?x?xbf16, block = 64x64, transposed> {
-    ^bb0(%position: i32, %column: i32):
-      sparsec.yield
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   sparsec.program @chain_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%a: !sparsec.buffer<128, 64, bf16>, %x: !sparsec.buffer<64, 64, bf16>, %sum: !sparsec.accumulator<128, 64>):
     // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 64 x 128, 64 x 64 and 128 x 64}}

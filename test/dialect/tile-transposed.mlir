@@ -12,9 +12,11 @@ gpu.module @kernels {
       %zero = arith.constant 0 : i32
       // CHECK: %first, %end = sparsec.row_blocks %{{.*}}[%{{.*}}] : <?x?xbf16, block = 128x64, transposed>
       %first, %end = sparsec.row_blocks %w[%zero] : <?x?xbf16, block = 128x64, transposed>
-      // CHECK: sparsec.walk_blocks %{{.*}} from %first to %end : <?x?xbf16, block = 128x64, transposed> {
+      // CHECK: %walk = sparsec.block_walk %{{.*}} from %first to %end : <?x?xbf16, block = 128x64, transposed>
+      // CHECK-NEXT: sparsec.walk %walk {
       // CHECK-NEXT: ^bb0(%position: i32, %column: i32, %block: i32):
-      sparsec.walk_blocks %w from %first to %end : <?x?xbf16, block = 128x64, transposed> {
+      %walk = sparsec.block_walk %w from %first to %end : <?x?xbf16, block = 128x64, transposed>
+      sparsec.walk %walk {
       ^bb0(%position: i32, %column: i32, %block: i32):
         // CHECK-NEXT: sparsec.copy %{{.*}}[%block, %{{.*}}, %{{.*}}] block_columns(%column) to
         sparsec.copy %w[%block, %zero, %zero] block_columns(%column) to %ring[%c] {index = 0 : i64}
@@ -34,15 +36,14 @@ gpu.module @other_kernels {
       %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, f16, panel = 32>, !sparsec.buffer<32, 64, f16, panel = 128>]>
       %zero = arith.constant 0 : i32
       %first, %end = sparsec.row_blocks %w[%zero] : <?x?xf16, block = 16x16, transposed>
-      %steps = sparsec.block_steps %w from %first to %end {blocks = 2 : i64, chunks = 1 : i64, chunk_columns = 16 : i64}
-          : <?x?xf16, block = 16x16, transposed>
-      // A step has the numbers of its blocks; a read gives the first one as the block, and the others at the end.
-      // CHECK: sparsec.first_step %steps : <6>
-      %step = sparsec.first_step %steps : <6>
+      %walk = sparsec.block_walk %w from %first to %end {blocks = 2 : i64} : <?x?xf16, block = 16x16, transposed>
+      // A step visits the numbers of its blocks behind their columns.
+      // CHECK: sparsec.first_step %walk : <5>
+      %step = sparsec.first_step %walk : <5>
       // CHECK-NEXT: %[[READ:.*]]:5 = sparsec.read_step
-      %block, %k, %column, %other_column, %other_block = sparsec.read_step %steps[%step] : <6> -> i32, i32, i32, i32, i32
-      // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %{{.*}}, %[[READ]]#1] block_columns(%[[READ]]#2, %[[READ]]#3) parts(%[[READ]]#4) to
-      sparsec.copy %w[%block, %zero, %k] block_columns(%column, %other_column) parts(%other_block) to %ring[%c]
+      %position, %column, %other_column, %block, %other_block = sparsec.read_step %walk[%step] : <5> -> i32, i32, i32, i32, i32
+      // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#3, %{{.*}}, %{{.*}}] block_columns(%[[READ]]#1, %[[READ]]#2) parts(%[[READ]]#4) to
+      sparsec.copy %w[%block, %zero, %zero] block_columns(%column, %other_column) parts(%other_block) to %ring[%c]
           {index = 0 : i64, part_dimension = 0 : i64}
           : !sparsec.bsr<?x?xf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, f16, panel = 32>, !sparsec.buffer<32, 64, f16, panel = 128>]>
     }

@@ -26,23 +26,22 @@ gpu.module @kernels {
       sparsec.tile_loop attributes {periodic} {
       ^bb0(%tile_row: i32, %panel: i32):
         %first, %end = sparsec.row_blocks %w[%tile_row] : <?x?xf16, block = 16x16>
-        // CHECK: %steps = sparsec.block_steps %{{.*}} from %first to %end {blocks = 2 : i64, chunk_columns = 16 : i64, chunks = 1 : i64} : <?x?xf16, block = 16x16>
-        %steps = sparsec.block_steps %w from %first to %end {blocks = 2 : i64, chunks = 1 : i64, chunk_columns = 16 : i64}
-            : <?x?xf16, block = 16x16>
-        // CHECK-NEXT: %[[FIRST:.*]] = sparsec.first_step %steps : <4>
-        %step = sparsec.first_step %steps : <4>
-        // CHECK-NEXT: %[[STEP:.*]] = sparsec.next_step %steps[%[[FIRST]]] : <4>
-        %next = sparsec.next_step %steps[%step] : <4>
+        // CHECK: %walk = sparsec.block_walk %{{.*}} from %first to %end {blocks = 2 : i64} : <?x?xf16, block = 16x16>
+        %walk = sparsec.block_walk %w from %first to %end {blocks = 2 : i64} : <?x?xf16, block = 16x16>
+        // CHECK-NEXT: %[[FIRST:.*]] = sparsec.first_step %walk : <3>
+        %step = sparsec.first_step %walk : <3>
+        // CHECK-NEXT: %[[STEP:.*]] = sparsec.next_step %walk[%[[FIRST]]] : <3>
+        %next = sparsec.next_step %walk[%step] : <3>
         // CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %first, %end : i32
         %exists = arith.cmpi slt, %first, %end : i32
         // CHECK-NEXT: sparsec.copy_group if %[[EXISTS]] {
         sparsec.copy_group if %exists {
-          // CHECK-NEXT: %[[READ:.*]]:4 = sparsec.read_step %steps[%[[STEP]]] : <4> -> i32, i32, i32, i32
-          %block, %k, %column, %second = sparsec.read_step %steps[%next] : <4> -> i32, i32, i32, i32
-          // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %{{.*}}, %[[READ]]#1] block_columns(%[[READ]]#2, %[[READ]]#3) to %ring[%begin] {index = 0 : i64}
-          sparsec.copy %w[%block, %c0, %k] block_columns(%column, %second) to %ring[%slot] {index = 0 : i64}
+          // CHECK-NEXT: %[[READ:.*]]:3 = sparsec.read_step %walk[%[[STEP]]] : <3> -> i32, i32, i32
+          %block, %column, %second = sparsec.read_step %walk[%next] : <3> -> i32, i32, i32
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %{{.*}}, %{{.*}}] block_columns(%[[READ]]#1, %[[READ]]#2) to %ring[%begin] {index = 0 : i64}
+          sparsec.copy %w[%block, %c0, %c0] block_columns(%column, %second) to %ring[%slot] {index = 0 : i64}
               : !sparsec.bsr<?x?xf16, block = 16x16>, !ring
-          // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#2, %panel] parts(%[[READ]]#3) to %ring[%begin] {index = 1 : i64, part_dimension = 0 : i64}
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#1, %panel] parts(%[[READ]]#2) to %ring[%begin] {index = 1 : i64, part_dimension = 0 : i64}
           sparsec.copy %x[%column, %panel] parts(%second) to %ring[%slot] {index = 1 : i64, part_dimension = 0 : i64}
               : tensor<?x?xf16>, !ring
         }
@@ -71,18 +70,18 @@ gpu.module @kernels {
       sparsec.tile_loop {
       ^bb0(%tile_row: i32, %first: i32):
         %lists = sparsec.key_lists %pattern[%tile_row, %tile_row, %first] : !sparsec.pattern<128x64>
-        // CHECK: %steps = sparsec.key_steps %lists at %panel {causal, keys = 32 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
-        %steps = sparsec.key_steps %lists at %first {causal, keys = 32 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
-        // CHECK: sparsec.first_step %steps : <3>
-        %step = sparsec.first_step %steps : <3>
-        // CHECK: sparsec.read_step %steps[%{{.*}}] : <3> -> i32
-        %number = sparsec.read_step %steps[%step] : <3> -> i32
-        // CHECK: sparsec.key_steps at %panel {from_end, keys = 32 : i64, rows = 64 : i64}
-        %all = sparsec.key_steps at %first {from_end, keys = 32 : i64, rows = 64 : i64}
+        // CHECK: %walk = sparsec.key_walk %lists at %panel {causal, chunks = 2 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
+        %walk = sparsec.key_walk %lists at %first {causal, chunks = 2 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
+        // CHECK: sparsec.first_step %walk : <3>
+        %step = sparsec.first_step %walk : <3>
+        // CHECK: sparsec.read_step %walk[%{{.*}}] : <3> -> i32
+        %number = sparsec.read_step %walk[%step] : <3> -> i32
+        // CHECK: sparsec.key_walk at %panel {from_end, rows = 64 : i64}
+        %all = sparsec.key_walk at %first {from_end, rows = 64 : i64}
       }
     }
   }
 }
 
-// CHECK: sparsec.types = [!sparsec.steps, !sparsec.step<3>]
-module attributes {sparsec.types = [!sparsec.steps, !sparsec.step<3>]} {}
+// CHECK: sparsec.types = [!sparsec.walk, !sparsec.step<3>]
+module attributes {sparsec.types = [!sparsec.walk, !sparsec.step<3>]} {}

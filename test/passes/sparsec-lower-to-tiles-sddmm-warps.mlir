@@ -26,11 +26,11 @@
 // The columns of its blocks. The last one takes the place of one that is not there.
 // CHECK: %[[TILE_END:.*]] = arith.addi %[[TILE]], %[[COUNT]]
 // CHECK: %[[LAST:.*]] = arith.subi %[[TILE_END]], %c1{{.*}}
-// CHECK: sparsec.block_steps %{{.*}} from %[[TILE]] to %[[TILE_END]] {blocks = 1 : i64, chunk_columns = 64 : i64, chunks = 1 : i64}
-// CHECK: %[[FIRST_READ:.*]]:3 = sparsec.read_step
-// CHECK: %[[FIRST_COLUMN:column]] = arith.muli %[[FIRST_READ]]#2, %c64{{.*}}
+// CHECK: sparsec.block_walk %{{.*}} from %[[TILE]] to %[[TILE_END]] :
+// CHECK: %{{.*}}, %{{.*}}, %[[FIRST_STORED:.*]] = sparsec.first_step %walk : <2> -> i32, i32
+// CHECK: %[[FIRST_COLUMN:column]] = arith.muli %[[FIRST_STORED]], %c64{{.*}}
 // CHECK: %[[SECOND:.*]] = arith.minsi %{{.*}}, %[[LAST]]
-// CHECK: sparsec.block_steps %{{.*}} from %[[SECOND]] to %[[TILE_END]]
+// CHECK: sparsec.block_walk %{{.*}} from %[[SECOND]] to %[[TILE_END]]
 // CHECK: %[[SECOND_COLUMN:column.*]] = arith.muli
 // CHECK: %[[STEPS:.*]] = arith.divui %{{.*}}, %c32{{.*}}
 // CHECK: sparsec.barrier

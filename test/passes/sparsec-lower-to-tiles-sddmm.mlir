@@ -42,7 +42,8 @@
 // CHECK: sparsec.acquire
 // CHECK-NEXT: sparsec.post %[[RING]][%{{.*}}] bytes(%[[BYTES]])
 // CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %k] to %[[RING]][%{{.*}}] {index = 0 : i64, multicast}
-// CHECK-NEXT: sparsec.walk_blocks %{{.*}} from %{{.*}} to %{{.*}} :
+// CHECK-NEXT: %walk = sparsec.block_walk %{{.*}} from %{{.*}} to %{{.*}} :
+// CHECK-NEXT: sparsec.walk %walk {
 // CHECK: sparsec.copy %{{.*}}[%{{.*}}, %k] to %[[RING]][%{{.*}}] at(%{{.*}}) {index = 1 : i64, rows = array<i64: 0, 128>}
 sparsec.kernel @sampled(%p: !sparsec.bsr<?x?xbf16, block = 128x128>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x128x128xbf16>)
     attributes {schedule = #schedule} {

@@ -18,7 +18,8 @@
 // CHECK: sparsec.key_block %{{.*}} {keys = 64 : i64}
 // CHECK: sparsec.product {{.*}} {depth = 64 : i64} : {{.*}} -> !sparsec.pending<64, 128>
 // CHECK: sparsec.store_rows %{{.*}} to %{{.*}}[%batch, %head, %{{.*}} : i32, i32, i32] sinks(%{{.*}} : tensor<?xf32>) : <64, 128>, <64>
-// CHECK: sparsec.walk_keys %lists at %query init({{.*}}) attributes {blocks = 1 : i64, chunks = 2 : i64, rows = 128 : i64}
+// CHECK: %walk = sparsec.key_walk %lists at %query {chunks = 2 : i64, rows = 128 : i64}
+// CHECK-NEXT: sparsec.walk %walk init({{.*}})
 // CHECK: sparsec.key_block %{{.*}} {keys = 64 : i64}
 // CHECK-NEXT: sparsec.acquire %key_ring
 // CHECK-NEXT: sparsec.post %key_ring[%{{.*}}] (%{{.*}}, %{{.*}}) :
@@ -38,7 +39,7 @@ sparsec.kernel @roles(%q: tensor<?x?x?x192xbf16>, %k: tensor<?x?x?x192xbf16>, %v
 // Keys that are narrower than values fill a part of their slots.
 // CHECK-LABEL: sparsec.program @wide_values
 // CHECK: %key_ring = sparsec.ring {messages, name = "key_ring"} : ![[$WIDE_VALUES]]
-// CHECK: sparsec.walk_keys at %query
+// CHECK: sparsec.key_walk at %query
 // CHECK-NOT: chunks
 // CHECK: sparsec.post %key_ring[%{{.*}}] (%{{.*}}, %{{.*}}) bytes(
 // CHECK-NEXT: sparsec.copy %{{.*}} to %key_ring[%{{.*}}] {columns = 64 : i64, index = 0 : i64} :

@@ -71,7 +71,8 @@
 // CHECK-NEXT: sparsec.acquire %query_ring[%[[CQ:.*]]] :
 // CHECK-NEXT: sparsec.post %query_ring[%[[CQ]]] (%tile_row, %panel)
 // CHECK-NEXT: sparsec.copy %[[Q]][%batch, %head, %query, %c0_i32] to %query_ring[%[[CQ]]] {index = 0 : i64}
-// CHECK-NEXT: %[[WALK:.*]]:2 = sparsec.walk_keys %lists at %query init(%{{.*}}, %[[NONE:.*]] : !cursor, i32) attributes {blocks = 1 : i64, causal, rows = 128 : i64, window = array<i64: 1024, -1>}
+// CHECK-NEXT: %walk = sparsec.key_walk %lists at %query {causal, rows = 128 : i64, window = array<i64: 1024, -1>}
+// CHECK-NEXT: %[[WALK:.*]]:2 = sparsec.walk %walk init(%{{.*}}, %[[NONE:.*]] : !cursor, i32)
 // CHECK-NEXT: ^bb0(%block: i32, %[[C:.*]]: !cursor, %[[SENT:.*]]: i32):
 // CHECK-NEXT: %[[KEY:.*]], %{{.*}} = sparsec.key_block %block
 // CHECK-NEXT: sparsec.acquire %key_ring[%[[C]]]
@@ -125,8 +126,9 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
 // CHECK-NEXT: sparsec.release %query_ring[%[[CQ]]]
 // CHECK: sparsec.role "producer"
 // CHECK-NOT: sparsec.key_lists
-// CHECK: sparsec.walk_keys at %query init(
+// CHECK: sparsec.key_walk at %query
 // CHECK-NOT: from_end
+// CHECK: sparsec.walk %walk init(
 sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
     -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
   %o = sparsec.attention %q, %k, %v
@@ -147,8 +149,7 @@ sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: te
 // CHECK-NEXT: sparsec.wait
 // CHECK-NEXT: sparsec.product
 // CHECK-NEXT: sparsec.issue_end
-// CHECK: sparsec.walk_keys at %query init(
-// CHECK-SAME: from_end
+// CHECK: sparsec.key_walk at %query {from_end
 sparsec.kernel @bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?xf32>)
     -> (o: tensor<?x?x?x64xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, concurrent_tiles = 3>} {
   %o = sparsec.attention %q, %k, %v extras(%slopes) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xf32>) {
@@ -203,7 +204,8 @@ sparsec.kernel @cap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: 
 // CHECK-LABEL: sparsec.program @pairs
 // CHECK: sparsec.row_maximum %softmax, %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}) partial(%{{.*}}, %{{.*}})
 // CHECK: sparsec.role "producer"
-// CHECK: sparsec.walk_keys {{.*}} attributes {blocks = 2 : i64, rows = 64 : i64}
+// CHECK: sparsec.key_walk {{.*}} {blocks = 2 : i64, rows = 64 : i64}
+// CHECK-NEXT: sparsec.walk %walk init(
 // CHECK-NEXT: ^bb0(%[[FIRST:.*]]: i32, %[[SECOND:.*]]: i32, %{{.*}}: !cursor, %{{.*}}: i32, %{{.*}}: i32):
 // CHECK-NEXT: %[[KEY0:.*]], %{{.*}} = sparsec.key_block %[[FIRST]]
 // CHECK-NEXT: %[[IS_NONE:.*]] = arith.cmpi eq, %[[SECOND]],
@@ -235,8 +237,8 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: %[[B1:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[C1:.*]] = sparsec.view %value_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
 // CHECK: %lists = sparsec.key_lists %[[PATTERN1]][%batch, %head, %query]
-// CHECK-NEXT: %steps = sparsec.key_steps %lists at %query {causal, keys = 64 : i64, rows = 128 : i64}
-// CHECK: %[[S0:.*]], %[[N0:.*]] = sparsec.first_step %steps : <3> -> i32
+// CHECK-NEXT: %walk = sparsec.key_walk %lists at %query {causal, chunks = 2 : i64, rows = 128 : i64}
+// CHECK: %[[S0:.*]], %[[N0:.*]] = sparsec.first_step %walk : <3> -> i32
 // CHECK-NEXT: %[[ZERO1:.*]] = sparsec.zero
 // CHECK-NEXT: %[[BEGIN1:.*]] = sparsec.softmax_begin of %softmax
 // CHECK-NEXT: %[[HAS_STEPS:.*]] = arith.cmpi sge, %[[N0]], %c0_i32
@@ -277,7 +279,7 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[SLOT]]]
 // CHECK-NEXT: %[[NEXT_SCORES:.*]] = sparsec.product %[[A1]][%{{.*}}], %[[B1]][%[[NEXT]]] {depth = 128 : i64}
 // CHECK-NEXT: %[[NEXT_OUTPUT:.*]] = sparsec.product %[[P]], %[[C1]][%[[SLOT]]], %[[RESCALED]] {depth = 64 : i64}
-// CHECK-NEXT: %[[S:.*]], %[[N4:.*]] = sparsec.next_step %steps[%[[STEP]]] : <3> -> i32
+// CHECK-NEXT: %[[S:.*]], %[[N4:.*]] = sparsec.next_step %walk[%[[STEP]]] : <3> -> i32
 // CHECK-NEXT: sparsec.yield %[[NEXT]], %[[SLOT]], %[[S]], %[[NEXT_SCORES]], %[[NEXT_OUTPUT]], %[[SUMMED]], %[[N1]], %[[N2]], %[[N3]], %[[N4]]
 // CHECK: sparsec.sum_rows
 // CHECK: sparsec.store_rows %{{.*}} to %[[O1]][%batch, %head, %{{.*}} : i32, i32, i32]

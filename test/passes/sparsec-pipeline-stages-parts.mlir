@@ -22,7 +22,7 @@
 // CHECK: %[[FIRST:.*]] = arith.muli %block, %parts
 // CHECK-NEXT: %[[MESSAGE:.*]] = arith.addi %[[FIRST]], %part
 // CHECK: sparsec.post %query_ring[%{{.*}}] (%row, %[[MESSAGE]])
-// CHECK: sparsec.walk_keys %lists at %query sizes(%queries, %keys) part(%part, %parts) {{.*}}part_blocks = 8 : i64
+// CHECK: sparsec.key_walk %lists at %query sizes(%queries, %keys) part(%part, %parts) {part_blocks = 8 : i64
 sparsec.kernel @packed(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<64x64>,
                        %s: tensor<?xf32>, %starts: tensor<?xi32>, %n: tensor<?xi32>) -> (o: tensor<?x?x?x64xbf16>, lse: tensor<?x?x?xf32>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
@@ -38,7 +38,7 @@ sparsec.kernel @packed(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v:
 // CHECK-LABEL: sparsec.program @warps_parts attributes
 // CHECK: %[[PANEL:.*]], %part, %parts = sparsec.tile_part %panel
 // CHECK-NEXT: sparsec.query_tile %{{.*}}[%tile_row, %[[PANEL]]]
-// CHECK: sparsec.key_steps %lists at %query part(%part, %parts) {keys = 32 : i64, part_blocks = 8 : i64, rows = 64 : i64}
+// CHECK: sparsec.key_walk %lists at %query part(%part, %parts) {chunks = 2 : i64, part_blocks = 8 : i64, rows = 64 : i64}
 // CHECK: sparsec.store_part
 // CHECK-NOT: sparsec.store_rows
 sparsec.kernel @warps(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<64x64>)

@@ -19,7 +19,7 @@
 // CHECK: arith.subi %keys, %key
 // CHECK: sparsec.clear_rows
 // CHECK: sparsec.role "producer"
-// CHECK: sparsec.walk_keys at %query sizes(%queries, %keys)
+// CHECK: sparsec.key_walk at %query sizes(%queries, %keys)
 // CHECK: %key, %partial = sparsec.key_block %block
 // CHECK-NEXT: %page, %page_row = sparsec.find_page %{{.*}}[%batch, %key] of %keys
 // CHECK-NEXT: %[[SECOND:.*]] = arith.addi %key, %c64_i32
@@ -42,7 +42,7 @@ sparsec.kernel @paged(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %
 // CHECK-LABEL: sparsec.program @small_pages attributes
 // CHECK: sparsec.role "producer" thread(1)
 // CHECK: sparsec.tile_loop
-// CHECK: sparsec.walk_keys
+// CHECK: sparsec.walk %walk
 // CHECK: %[[FOURTH:.*]] = arith.addi %key, %c64_i32
 // CHECK-NEXT: sparsec.find_page %{{.*}}[%batch, %[[FOURTH]]]
 // CHECK-NEXT: sparsec.acquire %key_ring
@@ -56,7 +56,7 @@ sparsec.kernel @paged(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %
 // CHECK: sparsec.wait %query_ring[%{{.*}}] : {{.*}} -> i32, i32
 // CHECK: sparsec.loop ({{.*}}) while(%{{.*}} ne -1) {
 // CHECK-NEXT: sparsec.release %query_ring
-// CHECK: sparsec.walk_keys
+// CHECK: sparsec.walk %walk
 // CHECK: sparsec.acquire %key_ring
 // CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 16, 16>}
 // CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 80, 16>}
@@ -179,7 +179,7 @@ sparsec.kernel @packed_turns(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf
 
 // By cp.async the copies bring zeros behind the last key: nothing has to be cleared.
 // CHECK-LABEL: sparsec.program @lengths attributes
-// CHECK: sparsec.key_steps at %query sizes(%queries, %keys)
+// CHECK: sparsec.key_walk at %query sizes(%queries, %keys)
 // CHECK-NOT: clear_rows
 // CHECK: %key, %partial = sparsec.key_block
 // CHECK: sparsec.copy %{{.*}}[%batch, %key_head, %key, %{{.*}}] end(%keys) to %key_ring

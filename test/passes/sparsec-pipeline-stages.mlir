@@ -18,7 +18,8 @@
 // CHECK: %first, %end = sparsec.row_blocks %[[W]][%tile_row]
 // CHECK: %[[HAS_BLOCKS:.*]] = arith.cmpi slt, %first, %end
 // CHECK: %[[SUM:.*]]:2 = scf.if %[[HAS_BLOCKS]] -> (!sparsec.accumulator<64, 256>, !cursor) {
-// CHECK: sparsec.walk_blocks %[[W]] from %first to %end
+// CHECK: %walk = sparsec.block_walk %[[W]] from %first to %end : <?x?xbf16, block = 128x128>
+// CHECK: sparsec.walk %walk init(
 // CHECK: ^bb0(%block: i32, %column: i32, %[[SUM0:.*]]: !sparsec.pending<64, 256>, %[[PREVIOUS:.*]]: !cursor, %[[C0:.*]]: !cursor):
 // CHECK: %[[HAS_PREVIOUS:.*]] = arith.cmpi sgt, %block, %first
 // CHECK-NEXT: sparsec.wait %[[RING]][%[[C0]]]
@@ -37,7 +38,7 @@
 // CHECK: sparsec.store %[[SUM]]#0 to %[[Y]][%tile_row, %{{.*}}, %[[COLUMN]]] part %{{.*}} at(
 // CHECK: sparsec.drain_stores
 // CHECK: sparsec.role "producer" thread(1) registers(40)
-// CHECK: sparsec.walk_blocks
+// CHECK: sparsec.walk %walk init(
 // CHECK: ^bb0(%block: i32, %column: i32, %[[C:.*]]: !cursor):
 // CHECK-NEXT: sparsec.acquire %[[RING]][%[[C]]]
 // CHECK-NEXT: sparsec.post %[[RING]][%[[C]]]
@@ -67,7 +68,7 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK: %[[COLUMN:.*]] = arith.muli %panel, %c128_i32
 // CHECK: %[[SUM:.*]] = scf.if %{{.*}} -> (!sparsec.accumulator<32, 32>) {
 // CHECK-NEXT: sparsec.barrier
-// CHECK-NEXT: %steps = sparsec.block_steps %[[W]] from %first to %end {blocks = 1 : i64, chunk_columns = 32 : i64, chunks = 1 : i64}
+// CHECK-NEXT: %walk = sparsec.block_walk %[[W]] from %first to %end :
 // CHECK-NEXT: %[[COUNT:.*]] = arith.subi %end, %first
 // CHECK: %[[STARTED:.*]]:2 = scf.for %{{.*}} = %c0_i32 to %c3_i32
 // CHECK: scf.for %[[INDEX:.*]] = %c0_i32 to %[[COUNT]] step %c1_i32 iter_args(%[[SLOT:.*]] = %begin, %[[FREE:.*]] = %[[STARTED]]#0, %[[STEP:.*]] = %[[STARTED]]#1, %[[SUM0:.*]] = %{{.*}})
@@ -76,9 +77,9 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK-NEXT: %[[LATER:.*]] = arith.addi %[[INDEX]], %c3_i32
 // CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %[[COUNT]]
 // CHECK-NEXT: sparsec.copy_group if %[[EXISTS]] {
-// CHECK-NEXT: %[[READ:.*]]:3 = sparsec.read_step %steps[%[[STEP]]]
-// CHECK-NEXT: sparsec.copy %[[W]][%[[READ]]#0, %c0_i32, %[[READ]]#1] block_columns(%[[READ]]#2) to %ring[%[[FREE]]] {index = 0 : i64}
-// CHECK-NEXT: %[[K:.*]] = arith.muli %[[READ]]#2, %c32_i32
+// CHECK-NEXT: %[[READ:.*]]:2 = sparsec.read_step %walk[%[[STEP]]]
+// CHECK-NEXT: sparsec.copy %[[W]][%[[READ]]#0, %c0_i32, %c0_i32] block_columns(%[[READ]]#1) to %ring[%[[FREE]]] {index = 0 : i64}
+// CHECK-NEXT: %[[K:.*]] = arith.muli %[[READ]]#1, %c32_i32
 // CHECK-NEXT: sparsec.copy %[[X]][%[[K]], %[[COLUMN]]] to %ring[%[[FREE]]] {index = 1 : i64}
 // CHECK-NEXT: }
 // CHECK: %[[NEXT_SUM:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[B]][%[[SLOT]]], %[[SUM0]] {depth = 32 : i64}
@@ -93,13 +94,13 @@ sparsec.kernel @warps(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?x
 
 // Two blocks of 16 columns fill a step. The rows of X come from two places, or with X as N x K the columns do.
 // CHECK-LABEL: sparsec.program @two_blocks
-// CHECK: sparsec.block_steps {{.*}} {blocks = 2 : i64, chunk_columns = 16 : i64, chunks = 1 : i64}
+// CHECK: sparsec.block_walk {{.*}} {blocks = 2 : i64} :
 // CHECK: arith.addi %{{.*}}, %c1_i32
 // CHECK-NEXT: arith.divui %{{.*}}, %c2_i32
-// CHECK: %[[READ:.*]]:4 = sparsec.read_step
-// CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, {{.*}} block_columns(%[[READ]]#2, %[[READ]]#3)
-// CHECK: %[[K0:.*]] = arith.muli %[[READ]]#2, %c16_i32
-// CHECK-NEXT: %[[K1:.*]] = arith.muli %[[READ]]#3, %c16_i32
+// CHECK: %[[READ:.*]]:3 = sparsec.read_step
+// CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, {{.*}} block_columns(%[[READ]]#1, %[[READ]]#2)
+// CHECK: %[[K0:.*]] = arith.muli %[[READ]]#1, %c16_i32
+// CHECK-NEXT: %[[K1:.*]] = arith.muli %[[READ]]#2, %c16_i32
 // CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %[[K0]]] parts(%[[K1]]) to {{.*}} {index = 1 : i64, part_dimension = 1 : i64}
 sparsec.kernel @two_blocks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -110,12 +111,12 @@ sparsec.kernel @two_blocks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor
 // so that A has no block columns.
 // CHECK-LABEL: sparsec.program @scalar
 // CHECK-NOT: sparsec.await_copies
-// CHECK: sparsec.block_steps {{.*}} {blocks = 1 : i64, chunk_columns = 32 : i64, chunks = 2 : i64}
+// CHECK: sparsec.block_walk {{.*}} {chunk_columns = 32 : i64} :
 // CHECK: arith.muli %{{.*}}, %c2_i32
 // CHECK: %[[READ:.*]]:3 = sparsec.read_step
-// CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %c0_i32, %[[READ]]#1] to %ring
-// CHECK: %[[BEGIN:.*]] = arith.muli %[[READ]]#2, %c64_i32
-// CHECK-NEXT: %[[K:.*]] = arith.addi %[[BEGIN]], %[[READ]]#1
+// CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %c0_i32, %[[READ]]#2] to %ring
+// CHECK: %[[BEGIN:.*]] = arith.muli %[[READ]]#1, %c64_i32
+// CHECK-NEXT: %[[K:.*]] = arith.addi %[[BEGIN]], %[[READ]]#2
 // CHECK-NEXT: sparsec.copy %{{.*}}[%[[K]], %{{.*}}] to %ring
 // CHECK: sparsec.barrier
 // CHECK: sparsec.product
@@ -130,7 +131,7 @@ sparsec.kernel @scalar(%w: !sparsec.bsr<?x128xbf16, block = 64x64>, %x: tensor<1
 // CHECK: %[[A:.*]] = sparsec.view %[[RING:ring]] rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <64, 128, f8E4M3FN, k>
 // CHECK-NEXT: %[[X0:.*]] = sparsec.view %[[RING]] rows(%c0_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
 // CHECK-NEXT: %[[X1:.*]] = sparsec.view %[[RING]] rows(%c128_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
-// CHECK: sparsec.walk_blocks
+// CHECK: sparsec.walk %walk init(
 // CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 256>, %[[SLOT:.*]]: !cursor):
 // CHECK-NEXT: sparsec.wait %[[RING]][%[[SLOT]]]
 // CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X0]][%[[SLOT]]] {depth = 128 : i64} : {{.*}} -> !sparsec.pending<64, 128>
@@ -213,7 +214,7 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
 // CHECK: %[[X0:.*]] = sparsec.view %ring rows(%c0_i32) {index = 1 : i64} : !{{.*}} -> <128, 128, f8E5M2, k>
 // CHECK: %[[X1:.*]] = sparsec.view %ring rows(%c128_i32) {index = 1 : i64} : !{{.*}} -> <128, 128, f8E5M2, k>
 // CHECK: %[[FIRST:.*]] = sparsec.block_scale %[[SCALES]][%first]
-// CHECK: sparsec.walk_blocks %{{.*}} init(%[[FIRST]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+// CHECK: sparsec.walk %walk init(%[[FIRST]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
 // CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SCALE:.*]]: f32, %[[SUM0:.*]]: !sparsec.accumulator<128, 64>, %[[SUM1:.*]]: !sparsec.accumulator<128, 64>, %[[SLOT:.*]]: !cursor, %[[SCALESLOT:.*]]: !cursor):
 // CHECK-NEXT: arith.addi %[[BLOCK]], %c1_i32
 // CHECK-NEXT: %[[NEXT:.*]] = arith.minsi

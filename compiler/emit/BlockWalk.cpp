@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BlockWalk.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+/// The column of a block, and its number where that is not the position.
+Values BlockWalk::load(Value position) {
+  Values loaded{index.column(position)};
+  if (hasNumbers())
+    loaded.push_back(index.block(position));
+  return loaded;
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+/// A loop that uses columns loads the one of the next block while it works on this one, and the block's number with it.
+Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
+  size_t loadedCount = isUsed.size() - 1; // all but the position
+  if (llvm::none_of(isUsed.drop_front(), [](bool used) { return used; }))
+    return b.forLoop(firstBlock, end, b.i32(1), carried, [&](Value position, ValueRange state) {
+      Values visited(isUsed.size());
+      visited.front() = position;
+      return visit(visited, state);
+    });
+  Value last = b.sub(end, 1);
+  Value isEmpty = b.compare(arith::CmpIPredicate::sge, firstBlock, end);
+  Values firstLoaded = b.ifThenElse(
+      isEmpty, SmallVector<Type>(loadedCount, b.i32Type()), [&] { return Values(loadedCount, b.i32(0)); },
+      [&] { return load(firstBlock); });
+  Values inits(carried);
+  llvm::append_range(inits, firstLoaded);
+  Values results = b.forLoop(firstBlock, end, b.i32(1), inits, [&](Value position, ValueRange state) {
+    Values nextLoaded = load(b.minimum(b.add(position, 1), last));
+    Values visited{position};
+    llvm::append_range(visited, state.take_back(loadedCount));
+    Values next = visit(visited, state.drop_back(loadedCount));
+    llvm::append_range(next, nextLoaded);
+    return next;
+  });
+  results.truncate(carried.size());
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Values BlockWalk::first() { return packState(at(firstBlock, hasChunks() ? Values{b.i32(0)} : Values())); }
+
+Values BlockWalk::next(ValueRange values) {
+  State step = unpack(values);
+  if (!hasChunks())
+    return packState(at(b.add(step.position, blocks()), {}));
+  int64_t chunks = llvm::divideCeil(columnsOfBlock(), *op.getChunkColumns());
+  Value chunk = b.add(step.chunk.front(), 1), wraps = b.equal(chunk, chunks);
+  Value nextChunk = b.select(wraps, b.i32(0), chunk);
+  Value position = b.select(wraps, b.add(step.position, 1), step.position);
+  return packState(at(position, {nextChunk}));
+}
+
+Values BlockWalk::read(ValueRange values) {
+  State step = unpack(values);
+  Values visited{step.position};
+  for (auto [i, column] : llvm::enumerate(step.columns))
+    // The first block of a step that is read exists.
+    visited.push_back(i == 0 ? column : b.select(b.less(b.add(step.position, i), end), column, columnBeyondMatrix()));
+  llvm::append_range(visited, step.numbers);
+  if (hasChunks())
+    visited.push_back(b.mul(step.chunk.front(), *op.getChunkColumns()));
+  return visited;
+}
+
+BlockWalk::State BlockWalk::unpack(ValueRange values) {
+  return unpackState(values,
+                     State{{}, Values(hasChunks() ? 1 : 0), Values(blocks()), Values(hasNumbers() ? blocks() : 0)});
+}
+
+/// Columns and numbers are in range for positions from the end on, too.
+BlockWalk::State BlockWalk::at(Value position, const Values &chunk) {
+  State step{position, chunk, {}, {}};
+  for (int64_t i = 0; i < blocks(); ++i) {
+    Values loaded = load(b.minimum(b.add(position, i), b.sub(end, 1)));
+    step.columns.push_back(loaded.front());
+    step.numbers.append(loaded.begin() + 1, loaded.end());
+  }
+  return step;
+}
+
+Value BlockWalk::columnBeyondMatrix() { return b.divide(b.add(index.depth(), columnsOfBlock() - 1), columnsOfBlock()); }
