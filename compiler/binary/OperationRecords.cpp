@@ -26,6 +26,12 @@ const sparsec_operand_info_t &RecordView::operandIn(uint32_t slot) const {
   return *llvm::find_if(record.operation.operands, [&](const auto &operand) { return operand.slot == slot; });
 }
 
+int64_t RecordView::attribute(sparsec_attribute_key_t key) const {
+  const auto &attributes = record.operation.attributes;
+  auto found = llvm::find_if(attributes, [&](const auto &attribute) { return attribute.key == uint32_t(key); });
+  return found == attributes.end() ? 0 : found->value;
+}
+
 sparsec_extent_info_t RecordView::tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const {
   return {operandIn(slot).argument, SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
 }

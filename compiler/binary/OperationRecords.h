@@ -54,6 +54,8 @@ public:
   /// The (first) operand in a slot.
   const sparsec_operand_info_t &operandIn(uint32_t slot) const;
   const sparsec_argument_info_t &argumentIn(uint32_t slot) const { return record.arguments[operandIn(slot).argument]; }
+  /// The value of an attribute; 0: the operation does not have it.
+  int64_t attribute(sparsec_attribute_key_t key) const;
   /// The number of tiles that cover a dimension and do not cross blocks.
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
 

@@ -46,7 +46,7 @@ struct RegionRule {
 };
 
 /// The variants that need a number for their plans.
-enum class PlanCostUse { all, windowsOrStreams, packedValues };
+enum class PlanCostUse { all, windowsOrStreams, packedValues, none };
 
 /// A number that the plans of the operation use.
 struct PlanCostRule {

@@ -340,6 +340,8 @@ bool isNeeded(PlanCostUse use, const sparsec_variant_info_t &variant) {
     return takesWindows(variant) || takesStreams(variant);
   case PlanCostUse::packedValues:
     return isPacked(variant);
+  case PlanCostUse::none:
+    return false;
   }
   return false;
 }

@@ -117,6 +117,11 @@ void makeWindows(const PlanInput &input, const sparsec_stage_info_t &stage, cons
     arrays.windows = {};
 }
 
+/// Whether a column of the windows has at least this percentage of a block.
+bool shareColumns(const Windows &windows, const BlockPattern &pattern, uint32_t percentage) {
+  return 100 * double(pattern.count()) >= double(percentage) * double(windows.columnCount());
+}
+
 void makeStreams(const PlanInput &input, const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order,
                  VariantArrays &arrays) {
   const StreamInput streamInput = {.pattern = matrix.pattern,
@@ -218,6 +223,13 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
     makeStreams(input, stage, matrix, std::move(order), arrays);
   else
     makeWindows(input, stage, matrix, std::move(order), arrays);
+  const uint32_t sharing = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_SHARING);
+  // Windows for refills have no columns yet.
+  if (!arrays.windows.isEmpty() && !shareColumns(arrays.windows, matrix.pattern, sharing)) {
+    addReason(part, "no windows: " + sharingReason(matrix.pattern.count(), arrays.windows.columnCount(), sharing));
+    arrays.windows = {};
+    return false;
+  }
   addStreams(arrays.streams, sections, part);
   addWindows(arrays.windows, sections, part);
   if (part.windows == 0) {

@@ -32,8 +32,16 @@ std::string fillReason(double fill, uint32_t leastPercentage) {
   return "fill " + decimal(fill) + " is " + (fill < least ? "less than " : "at least ") + decimal(least);
 }
 
+static std::string blocksPerColumn(int64_t blocks, int64_t columns) {
+  return decimal(columns == 0 ? 0 : double(blocks) / double(columns)) + " blocks per column";
+}
+
 std::string windowReason(const std::string &what, int64_t blocks, int64_t columns) {
-  return what + ": " + decimal(columns == 0 ? 0 : double(blocks) / double(columns)) + " blocks per column";
+  return what + ": " + blocksPerColumn(blocks, columns);
+}
+
+std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercentage) {
+  return blocksPerColumn(blocks, columns) + " are fewer than " + decimal(leastPercentage / 100.0);
 }
 
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,

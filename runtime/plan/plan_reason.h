@@ -19,6 +19,8 @@ std::string fillReason(double fill, uint32_t leastPercentage);
 
 /// "windows: 2.13 blocks per column".
 std::string windowReason(const std::string &what, int64_t blocks, int64_t columns);
+/// "1.05 blocks per column are fewer than 1.21".
+std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercentage);
 
 /// Why there are no lists: "fixed order: N is open".
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,

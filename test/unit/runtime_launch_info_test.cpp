@@ -93,9 +93,9 @@ TEST(LaunchInfo, VersionsAreNamed) {
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
-  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 10; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 10, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.10 and kernel 0 uses operation 77");
+  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 11; }));
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 11, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.11 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -349,7 +349,7 @@ TEST(LaunchInfo, PlanCostsAreChecked) {
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
       {"plan costs of variant 1 2 + 3 of 4", [](auto &i) { i.variants[1].plan_cost_count = 3; }},
-      {"unknown plan cost of spmm 6", [](auto &i) { i.planCosts[1].key = 6; }},
+      {"unknown plan cost of spmm 7", [](auto &i) { i.planCosts[1].key = 7; }},
       {"the tile overhead in steps of variant 1 is 65536, 0 to 65535 is expected",
        [](auto &i) { i.planCosts[2].value = 65536; }},
       {"the grouped density in percent of variant 0 is 102, 0 to 101 is expected",
@@ -401,8 +401,8 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 }
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
-  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 10, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.10 and kernel 0 uses score step 300");
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 11, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.11 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {

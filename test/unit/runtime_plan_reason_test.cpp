@@ -43,6 +43,16 @@ TEST_F(Reason, OfWindows) {
   EXPECT_EQ(reason(1), "fixed order: open sizes blocks") << "x and bias have M, N and K";
 }
 
+TEST_F(Reason, OfWindowsThatShareFewColumns) {
+  for (uint32_t percentage : {225u, 226u}) { // 9 blocks, 4 columns
+    loadWithPattern(withWindowSharing(linearWithWindows(), percentage), 12);
+    ASSERT_OK(createPlanWith(staticPattern));
+    EXPECT_EQ(planInfo().windows, percentage == 225 ? 2 : 0);
+    EXPECT_EQ(reason(), percentage == 225 ? "windows: 2.25 blocks per column; lists: the costs of all tiles are known"
+                                          : "no windows: 2.25 blocks per column are fewer than 2.26");
+  }
+}
+
 TEST_F(Reason, OfADensePattern) {
   loadWithCost(linearWithWindows(), SPARSEC_PLAN_COST_WINDOW_DENSITY, 45);
   ASSERT_OK(createPlanWith(staticPattern));

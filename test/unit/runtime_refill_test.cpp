@@ -113,8 +113,8 @@ protected:
 };
 
 TEST_F(RefilledPlan, BeginsWithoutBlocksAndReadsNoLists) {
-  loadWithPattern(refilledWindows(), 3);
-  colIdx[0] = 99; // a plan that reads the lists refuses it
+  loadWithPattern(withWindowSharing(refilledWindows(), 1000), 3); // which a refill does not know
+  colIdx[0] = 99;                                                 // a plan that reads the lists refuses it
   fake.calls.clear();
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
   EXPECT_THAT(fake.calls, testing::Not(testing::Contains(testing::HasSubstr("DtoH"))));

@@ -43,6 +43,13 @@ inline LaunchInfoBuilder linearWithWindows() {
   return info;
 }
 
+/// The same, whose plans have windows only if a column has at least this percentage of a block.
+inline LaunchInfoBuilder withWindowSharing(LaunchInfoBuilder info, uint32_t percentage) {
+  info.planCosts.push_back({SPARSEC_PLAN_COST_WINDOW_SHARING, percentage}); // behind the other costs of windows
+  ++info.variants.front().plan_cost_count;
+  return info;
+}
+
 } // namespace sparsec::test
 
 #endif // SPARSEC_TEST_UNIT_RUNTIME_WINDOW_IMAGE_H

@@ -58,6 +58,10 @@ TEST(WindowImage, IsChecked) {
        [](auto &i) { i.planCosts[i.planCosts.size() - 2].value = 65536; }},
       {"the window density in percent of variant 0 is 102, 0 to 101 is expected",
        [](auto &i) { i.planCosts.back().value = 102; }},
+      {"the window sharing in percent of variant 0 is 65536, 0 to 65535 is expected",
+       [](auto &i) { i = withWindowSharing(i, 65536); }},
+      {"the window sharing in percent of variant 0 is there 2 times",
+       [](auto &i) { i = withWindowSharing(withWindowSharing(i, 108), 108); }},
   };
   EXPECT_OK(parseWindows([](auto &) {}));
   for (auto &[message, change] : cases)
