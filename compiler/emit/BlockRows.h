@@ -10,7 +10,7 @@ namespace sparsec {
 
 class BlockRows : public FamilyOps {
 public:
-  BlockRows(SpmmContext &context, ProgramEmitter &program) : FamilyOps(program), context(context) {}
+  BlockRows(ProductContext &context, ProgramEmitter &program) : FamilyOps(program), context(context) {}
 
   bool emit(mlir::Operation &op) override;
 
@@ -22,7 +22,7 @@ private:
   void emitRowScales(RowScalesOp op);
   void emitStore(StoreOp op);
 
-  SpmmContext &context;
+  ProductContext &context;
 };
 
 } // namespace sparsec

@@ -82,8 +82,8 @@ void emitBody(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
 
 /// A program has the ops of one family beside those that all programs have.
 void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
-  auto emit = emitBody<SpmmContext, BlockRows>;
-  program.walk([&](TileSoftmaxOp) { emit = emitBody<AttentionContext, SoftmaxSteps>; });
+  auto emit = emitBody<ProductContext, BlockRows>;
+  program.walk([&](TileSoftmaxOp) { emit = emitBody<QueryContext, SoftmaxSteps>; });
   emit(program, function, b);
 }
 

@@ -4,7 +4,7 @@
 #ifndef SPARSEC_EMIT_KEY_WALK_H
 #define SPARSEC_EMIT_KEY_WALK_H
 
-#include "AttentionContext.h"
+#include "QueryContext.h"
 #include "WalkEmitter.h"
 
 namespace sparsec {
@@ -12,7 +12,7 @@ namespace sparsec {
 class KeyWalk : public WalkEmitter {
 public:
   /// `lists` are null where the program has no pattern.
-  KeyWalk(AttentionContext &context, KeyWalkOp op, const QueryTile &tile, const KeyPart &part, const KeyLists *lists)
+  KeyWalk(QueryContext &context, KeyWalkOp op, const QueryTile &tile, const KeyPart &part, const KeyLists *lists)
       : context(context), b(context.b), op(op), tile(tile), part(part), hasLists(lists),
         lists(lists ? *lists : KeyLists()) {}
 
@@ -55,7 +55,7 @@ private:
 
   int64_t chunks() { return op.getChunks(); }
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   KeyWalkOp op;
   QueryTile tile;

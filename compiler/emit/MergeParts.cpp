@@ -10,8 +10,8 @@
 
 #include "MergeParts.h"
 
-#include "AttentionStore.h"
 #include "Ptx.h"
+#include "RowStore.h"
 #include "Sequences.h"
 #include "SideKernel.h"
 #include "TargetInfo.h"
@@ -31,7 +31,7 @@ constexpr int64_t mostColumns = mergeWarps * warpLanes;
 class PartMerge {
 public:
   /// With a dependent launch the kernel may start before that of the parts has ended.
-  PartMerge(AttentionContext &context, bool isDependent)
+  PartMerge(QueryContext &context, bool isDependent)
       : context(context), b(context.b), parts(context.parameters.get(ParameterKind::parts)), row(ptx::blockIndex(b)),
         warp(ptx::broadcastFirstLane(b, b.divide(context.thread, warpLanes))),
         lane(b.modulo(context.thread, warpLanes)), isDependent(isDependent) {}
@@ -55,7 +55,7 @@ private:
   /// Columns of a lane.
   int64_t columns() { return context.valueDimension / warpLanes; }
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   Value parts, row, warp, lane;
   bool isDependent;
@@ -171,8 +171,8 @@ void sparsec::emitPartMerge(ProgramOp program) {
   const bool isDependent = hasDependentLaunch(program);
   SideKernelShape shape = {"_merge",    mergeWarps,  /*tilesOfCta=*/1,
                            /*tileM=*/1, mostColumns, mergeWarps * mostColumns * 4};
-  LLVM::LLVMFuncOp function = emitSideKernel<AttentionContext>(
-      program, shape, [&](AttentionContext &context) { PartMerge(context, isDependent).emit(); });
+  LLVM::LLVMFuncOp function = emitSideKernel<QueryContext>(
+      program, shape, [&](QueryContext &context) { PartMerge(context, isDependent).emit(); });
   auto unit = UnitAttr::get(program.getContext());
   function->setAttr("sparsec.merges_parts", unit);
   if (isDependent)

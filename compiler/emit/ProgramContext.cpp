@@ -123,7 +123,7 @@ ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   thread = ptx::threadIndex(b);
 }
 
-SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
+ProductContext::ProductContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
   auto addSource = [&](Value source) {
     int64_t argument = cast<BlockArgument>(source).getArgNumber();

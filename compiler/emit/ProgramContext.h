@@ -58,8 +58,8 @@ private:
 /// The program of a product. Operand numbers are kernel argument numbers. The matrix is the operand that has the rows
 /// of the tiles, and the pattern where there is one: W of a spmm, the pattern of a sddmm, the pattern or A of a spgemm.
 /// The other operand, which has the columns, is called dense: X, or B.
-struct SpmmContext : ProgramContext {
-  SpmmContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
+struct ProductContext : ProgramContext {
+  ProductContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
   BsrType matrix;
   int64_t matrixArgument, denseArgument, resultArgument;

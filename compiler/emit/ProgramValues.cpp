@@ -2,7 +2,7 @@
 
 #include "ProgramValues.h"
 
-#include "AttentionContext.h"
+#include "QueryContext.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 

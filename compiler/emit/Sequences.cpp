@@ -17,7 +17,7 @@ namespace {
 /// A tensor of i32 with one dimension.
 class Numbers {
 public:
-  Numbers(AttentionContext &context, Value tensor) : context(context), argument(argumentOf(tensor)) {}
+  Numbers(QueryContext &context, Value tensor) : context(context), argument(argumentOf(tensor)) {}
 
   Value count() { return context.size(argument, 0); }
   Value at(Value index) {
@@ -26,7 +26,7 @@ public:
   }
 
 private:
-  AttentionContext &context;
+  QueryContext &context;
   int64_t argument;
 };
 
@@ -38,7 +38,7 @@ struct Rows {
 } // namespace
 
 /// Starts that do not ascend, or that the tensor does not reach, give rows that are there all the same.
-static Rows rowsOf(AttentionContext &context, Value starts, Value sequence, Value size) {
+static Rows rowsOf(QueryContext &context, Value starts, Value sequence, Value size) {
   KernelBuilder &b = context.b;
   Numbers numbers(context, starts);
   Value zero = b.i32(0), next = b.minimum(b.add(sequence, 1), b.sub(numbers.count(), 1));
@@ -47,7 +47,7 @@ static Rows rowsOf(AttentionContext &context, Value starts, Value sequence, Valu
   return {first, b.sub(end, first)};
 }
 
-Value sparsec::emitIsInSequence(AttentionContext &context, Value starts, Value row) {
+Value sparsec::emitIsInSequence(QueryContext &context, Value starts, Value row) {
   KernelBuilder &b = context.b;
   Numbers numbers(context, starts);
   Value end = numbers.at(b.sub(numbers.count(), 1));
@@ -67,7 +67,7 @@ static Value findSequence(KernelBuilder &b, Numbers &starts, Value panel, int64_
       })[0];
 }
 
-Values sparsec::emitPackedTile(AttentionContext &context, ProgramValues &values, PackedTileOp op) {
+Values sparsec::emitPackedTile(QueryContext &context, ProgramValues &values, PackedTileOp op) {
   KernelBuilder &b = context.b;
   const int64_t rows = op.getRows();
   Value panel = values.one(op.getPanel());
@@ -80,7 +80,7 @@ Values sparsec::emitPackedTile(AttentionContext &context, ProgramValues &values,
   return {b.add(b.mul(sequence, context.heads()), values.one(op.getHead())), block};
 }
 
-Values sparsec::emitSequence(AttentionContext &context, ProgramValues &values, SequenceOp op) {
+Values sparsec::emitSequence(QueryContext &context, ProgramValues &values, SequenceOp op) {
   KernelBuilder &b = context.b;
   Value sequence = values.one(op.getBatch());
   Rows queries{b.i32(0), context.queries()}, keys{b.i32(0), context.keys()};
@@ -96,7 +96,7 @@ Values sparsec::emitSequence(AttentionContext &context, ProgramValues &values, S
 }
 
 /// A page that is not there counts as the nearest one that is.
-Values sparsec::emitFindPage(AttentionContext &context, ProgramValues &values, FindPageOp op) {
+Values sparsec::emitFindPage(QueryContext &context, ProgramValues &values, FindPageOp op) {
   KernelBuilder &b = context.b;
   const int64_t rows = op.getPages().getType().getDimSize(2), table = argumentOf(op.getTable());
   Value key = values.one(op.getKey()), lastKey = b.sub(values.one(op.getKeys()), 1);

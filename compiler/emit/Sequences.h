@@ -4,18 +4,18 @@
 #ifndef SPARSEC_EMIT_SEQUENCES_H
 #define SPARSEC_EMIT_SEQUENCES_H
 
-#include "AttentionContext.h"
 #include "ProgramEmitter.h"
+#include "QueryContext.h"
 
 namespace sparsec {
 
 // The results of the ops.
-KernelBuilder::Values emitPackedTile(AttentionContext &context, ProgramValues &values, PackedTileOp op);
-KernelBuilder::Values emitSequence(AttentionContext &context, ProgramValues &values, SequenceOp op);
-KernelBuilder::Values emitFindPage(AttentionContext &context, ProgramValues &values, FindPageOp op);
+KernelBuilder::Values emitPackedTile(QueryContext &context, ProgramValues &values, PackedTileOp op);
+KernelBuilder::Values emitSequence(QueryContext &context, ProgramValues &values, SequenceOp op);
+KernelBuilder::Values emitFindPage(QueryContext &context, ProgramValues &values, FindPageOp op);
 
 /// Whether a row of a packed tensor belongs to a sequence.
-mlir::Value emitIsInSequence(AttentionContext &context, mlir::Value starts, mlir::Value row);
+mlir::Value emitIsInSequence(QueryContext &context, mlir::Value starts, mlir::Value row);
 
 /// By all groups of a role, for matrix instructions that read shared memory.
 void emitClearRows(ProgramEmitter &program, ClearRowsOp op);

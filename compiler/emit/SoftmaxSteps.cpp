@@ -2,8 +2,8 @@
 
 #include "SoftmaxSteps.h"
 
-#include "AttentionStore.h"
 #include "KeyWalk.h"
+#include "RowStore.h"
 #include "Sequences.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -183,7 +183,7 @@ void SoftmaxSteps::emitStore(StoreRowsOp op) {
   tile.head = values.one(op.getAt()[1]);
   Value query = b.add(values.one(op.getAt()[2]), threadRow());
   Value end = op.getEnd() ? values.one(op.getEnd()) : context.queries();
-  emitAttentionStore(context, tile, query, end, values.sums(op.getOutput()), rowsOf(op.getState()));
+  emitRowStore(context, tile, query, end, values.sums(op.getOutput()), rowsOf(op.getState()));
 }
 
 void SoftmaxSteps::emitPartStore(StorePartOp op) {

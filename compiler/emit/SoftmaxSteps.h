@@ -12,7 +12,7 @@ namespace sparsec {
 
 class SoftmaxSteps : public FamilyOps {
 public:
-  SoftmaxSteps(AttentionContext &context, ProgramEmitter &program) : FamilyOps(program), context(context) {}
+  SoftmaxSteps(QueryContext &context, ProgramEmitter &program) : FamilyOps(program), context(context) {}
 
   bool emit(mlir::Operation &op) override;
 
@@ -45,7 +45,7 @@ private:
     mlir::Value threadQuery; // the first of the thread's two queries
   };
 
-  AttentionContext &context;
+  QueryContext &context;
   llvm::DenseMap<mlir::Value, TileSoftmax> softmaxes;
 };
 

@@ -21,7 +21,7 @@ constexpr int64_t warpRows = 16, warpgroupThreads = 128;
 /// where those of the block do.
 class StagedStore {
 public:
-  StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
+  StagedStore(ProductContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
               Value consumer, Value groupRow)
       : context(context), b(context.b), position(position), fragment(fragment),
         at(makeCoordinates(context, position, fragment)), epilogue(context, store, *at, fragment), consumer(consumer),
@@ -146,7 +146,7 @@ private:
     ptx::tensorStore(b, context.parameters.tensorMap(map), buffer, coordinates);
   }
 
-  SpmmContext &context;
+  ProductContext &context;
   KernelBuilder &b;
   TilePosition position;
   AccumulatorFragment &fragment;
@@ -161,7 +161,7 @@ private:
 
 } // namespace
 
-void sparsec::emitStagedStore(SpmmContext &context, StoreOp store, const TilePosition &position,
+void sparsec::emitStagedStore(ProductContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment, Value consumer, Value groupRow) {
   StagedStore(context, store, position, fragment, consumer, groupRow).emit();
 }

@@ -10,8 +10,8 @@
 namespace sparsec {
 
 /// For results of 16 bits. `consumer` is the index of the group, `groupRow` the first row of its part of the tile.
-void emitStagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
-                     mlir::Value consumer, mlir::Value groupRow);
+void emitStagedStore(ProductContext &context, StoreOp store, const TilePosition &position,
+                     AccumulatorFragment &fragment, mlir::Value consumer, mlir::Value groupRow);
 
 } // namespace sparsec
 

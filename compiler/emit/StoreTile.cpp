@@ -15,7 +15,7 @@ using Values = KernelBuilder::Values;
 //===----------------------------------------------------------------------===//
 
 /// The columns of a block of B in a product of two block-sparse matrices, else 0.
-static int64_t columnsOfRightBlock(SpmmContext &context) {
+static int64_t columnsOfRightBlock(ProductContext &context) {
   int64_t columns = 0;
   context.program.walk([&](CopyOp copy) {
     if (copy.getDepthRows())
@@ -24,7 +24,7 @@ static int64_t columnsOfRightBlock(SpmmContext &context) {
   return columns;
 }
 
-ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition &position,
+ElementCoordinates::ElementCoordinates(ProductContext &context, const TilePosition &position,
                                        AccumulatorFragment &fragment)
     : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
       groups(fragment.groups), slabRows(fragment.slabRows),
@@ -75,7 +75,7 @@ namespace {
 /// Columns are blocks side by side. A group of 8 columns is in one block.
 class BlockCoordinates : public ElementCoordinates {
 public:
-  BlockCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment)
+  BlockCoordinates(ProductContext &context, const TilePosition &position, AccumulatorFragment &fragment)
       : ElementCoordinates(context, position, fragment), context(context), position(position), productRow(row),
         inColumn(column) {
     rowCount = b.mul(position.endBlock, blockRows);
@@ -125,14 +125,14 @@ private:
     productGroupRow = productRow;
   }
 
-  SpmmContext &context;
+  ProductContext &context;
   TilePosition position;
   Value productRow, inColumn; // of the product, and in the tile
   Value block, productGroupRow;
 };
 } // namespace
 
-std::unique_ptr<ElementCoordinates> sparsec::makeCoordinates(SpmmContext &context, const TilePosition &position,
+std::unique_ptr<ElementCoordinates> sparsec::makeCoordinates(ProductContext &context, const TilePosition &position,
                                                              AccumulatorFragment &fragment) {
   if (position.firstBlock)
     return std::make_unique<BlockCoordinates>(context, position, fragment);
@@ -150,7 +150,7 @@ static Broadcast swapped(Broadcast broadcast) {
   return broadcast == Broadcast::per_column ? Broadcast::per_row : broadcast;
 }
 
-ExtraOperand::ExtraOperand(SpmmContext &context, StoreOp store, Value operand, Broadcast ofResult)
+ExtraOperand::ExtraOperand(ProductContext &context, StoreOp store, Value operand, Broadcast ofResult)
     : context(context), broadcast(store.getSwapped() ? swapped(ofResult) : ofResult),
       transposed(store.isContiguousAlongRows()),
       inPairs(context.program.getAlignment() >= 16 && ((broadcast == Broadcast::per_column && !store.getPattern()) ||
@@ -251,13 +251,14 @@ Value ExtraOperand::load(Value index) { return context.b.load(elementType(), poi
 constexpr int64_t registersForLoads = 32, mostGroupsAhead = 8;
 
 /// Tensor copies of dense operands bring zeros beyond M and N. Stored blocks may hold anything there.
-static bool multipliesStoredEdges(SpmmContext &context, StoreOp store) {
+static bool multipliesStoredEdges(ProductContext &context, StoreOp store) {
   bool copiesBlocks = false;
   context.program.walk([&](CopyOp copy) { copiesBlocks |= isa<BsrType>(copy.getSource().getType()); });
   return store.getPattern() && copiesBlocks;
 }
 
-TileEpilogue::TileEpilogue(SpmmContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment)
+TileEpilogue::TileEpilogue(ProductContext &context, StoreOp store, ElementCoordinates &at,
+                           AccumulatorFragment &fragment)
     : context(context), store(store), at(at), fragment(fragment), hasMask(multipliesStoredEdges(context, store)) {
   for (auto [operand, broadcast] : llvm::zip(store.getExtras(), store.getBroadcast()))
     extras.emplace_back(context, store, operand, cast<BroadcastAttr>(broadcast).getValue());
@@ -340,7 +341,7 @@ namespace {
 /// Stores pairs of neighbouring results. A result that is contiguous along N and aligned takes the pair at once.
 class DirectStore {
 public:
-  DirectStore(SpmmContext &context, StoreOp store)
+  DirectStore(ProductContext &context, StoreOp store)
       : b(context.b), element(store.getResult().getType().getElementType()), transposed(store.isContiguousAlongRows()),
         wide(!transposed && context.program.getAlignment() >= 16),
         base(context.parameters.get(ParameterKind::pointer, context.resultArgument)),
@@ -384,7 +385,7 @@ private:
 
 } // namespace
 
-void sparsec::emitDirectStore(SpmmContext &context, StoreOp store, const TilePosition &position,
+void sparsec::emitDirectStore(ProductContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment) {
   std::unique_ptr<ElementCoordinates> coordinates = makeCoordinates(context, position, fragment);
   ElementCoordinates &at = *coordinates;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The end of a tile of a product: the epilogue on the accumulators in registers, for all its stores, and the store from
-// registers. AttentionStore.h is that of attention.
+// registers. RowStore.h is that of attention.
 
 #ifndef SPARSEC_EMIT_STORE_TILE_H
 #define SPARSEC_EMIT_STORE_TILE_H
@@ -16,7 +16,7 @@ namespace sparsec {
 /// they are coordinates in the transpose of the result.
 class ElementCoordinates {
 public:
-  ElementCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment);
+  ElementCoordinates(ProductContext &context, const TilePosition &position, AccumulatorFragment &fragment);
   virtual ~ElementCoordinates() = default;
 
   /// The functions below are about this group. Its addresses are computed here and not kept from group to group: with
@@ -50,14 +50,14 @@ protected:
 };
 
 /// The coordinates of the elements of a store, or those of elements in blocks where the position has a block.
-std::unique_ptr<ElementCoordinates> makeCoordinates(SpmmContext &context, const TilePosition &position,
+std::unique_ptr<ElementCoordinates> makeCoordinates(ProductContext &context, const TilePosition &position,
                                                     AccumulatorFragment &fragment);
 
 /// One extra operand of the epilogue. What depends only on the row or on nothing is loaded once; neighbours in memory
 /// are loaded in pairs where the variant's alignment allows it.
 class ExtraOperand {
 public:
-  ExtraOperand(SpmmContext &context, StoreOp store, mlir::Value operand, Broadcast ofResult);
+  ExtraOperand(ProductContext &context, StoreOp store, mlir::Value operand, Broadcast ofResult);
   mlir::Value element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index);
   /// That of the one element that `at` is about, loaded on its own.
   mlir::Value element(ElementCoordinates &at);
@@ -80,7 +80,7 @@ private:
   mlir::Value pointer(mlir::Value index);
   mlir::Value load(mlir::Value index);
 
-  SpmmContext &context;
+  ProductContext &context;
   Broadcast broadcast;
   bool transposed, inPairs, maybeOddWidth;
   int64_t argument;
@@ -94,7 +94,7 @@ private:
 /// identity begins the group.
 class TileEpilogue {
 public:
-  TileEpilogue(SpmmContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment);
+  TileEpilogue(ProductContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment);
   /// Before the first group.
   void begin();
   void apply(int64_t slab, int64_t group);
@@ -105,7 +105,7 @@ private:
   mlir::Value startAfter(mlir::Value value, mlir::Value zero);
   mlir::Value zeroAfter(mlir::ValueRange results);
 
-  SpmmContext &context;
+  ProductContext &context;
   StoreOp store;
   ElementCoordinates &at;
   AccumulatorFragment &fragment;
@@ -117,7 +117,8 @@ private:
 
 /// Applies the epilogue and writes a fragment from registers, element pairs where the result is aligned, with a bounds
 /// check per element.
-void emitDirectStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment);
+void emitDirectStore(ProductContext &context, StoreOp store, const TilePosition &position,
+                     AccumulatorFragment &fragment);
 
 } // namespace sparsec
 

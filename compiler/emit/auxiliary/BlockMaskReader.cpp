@@ -21,7 +21,7 @@ constexpr int64_t blocksOfLane = 4;
 
 class BlockMaskReaderEmitter {
 public:
-  explicit BlockMaskReaderEmitter(AttentionContext &context)
+  explicit BlockMaskReaderEmitter(QueryContext &context)
       : context(context), b(context.b), lists(context), lane(b.modulo(context.thread, warpLanes)) {}
 
   void emit();
@@ -31,7 +31,7 @@ private:
   Value loadState(Value states, Value block, Value end);
   Values appendRound(Value list, Value state, Value block, ValueRange counts);
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   PatternLists lists;
   Value lane;
@@ -85,5 +85,5 @@ Values BlockMaskReaderEmitter::appendRound(Value list, Value state, Value block,
 
 void sparsec::emitBlockMaskReader(ProgramOp program) {
   emitAuxiliary(program, {AuxiliaryKind::block_mask_reader, "_block_mask", readerWarps, /*listsPerCta=*/readerWarps, 0},
-                [](AttentionContext &context) { BlockMaskReaderEmitter(context).emit(); });
+                [](QueryContext &context) { BlockMaskReaderEmitter(context).emit(); });
 }

@@ -54,7 +54,7 @@ struct SearchRange {
 
 class BlockTopKEmitter {
 public:
-  explicit BlockTopKEmitter(AttentionContext &context)
+  explicit BlockTopKEmitter(QueryContext &context)
       : context(context), b(context.b), lists(context), lane(b.modulo(context.thread, warpLanes)) {}
 
   void emit();
@@ -64,7 +64,7 @@ private:
   Values countsOf(Value list);
   Value limitOf(Value list);
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   PatternLists lists;
   Value lane;
@@ -276,5 +276,5 @@ Values ListChooser::append(Value list, const Choice &choice, const ScoredBlock &
 void sparsec::emitBlockTopK(ProgramOp program) {
   emitAuxiliary(program,
                 {AuxiliaryKind::top_k_blocks, "_top_k", topKWarps, /*listsPerCta=*/topKWarps, 0, topKCtasPerSm},
-                [](AttentionContext &context) { BlockTopKEmitter(context).emit(); });
+                [](QueryContext &context) { BlockTopKEmitter(context).emit(); });
 }

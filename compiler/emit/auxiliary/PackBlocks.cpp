@@ -33,7 +33,7 @@ struct BlockInMemory {
 
 class BlockPacker {
 public:
-  BlockPacker(SpmmContext &context, BsrType stored)
+  BlockPacker(ProductContext &context, BsrType stored)
       : context(context), b(context.b), packed(context.matrix), source(stored), number(ptx::blockIndex(b)) {}
 
   void emit();
@@ -42,7 +42,7 @@ private:
   void moveVector(Value vector);
   Value sourceOf(Value row, Value column);
 
-  SpmmContext &context;
+  ProductContext &context;
   KernelBuilder &b;
   const BlockInMemory packed, source;
   Value number; // of the packed block
@@ -98,6 +98,6 @@ static BsrType storedMatrix(ProgramOp program) {
 void sparsec::emitPackBlocks(ProgramOp program) {
   const BsrType stored = storedMatrix(program);
   SideKernelShape shape = {"_pack", packWarps, /*tilesOfCta=*/1, /*tileM=*/1, /*tileN=*/1, /*sharedMemory=*/0};
-  emitAuxiliaryKernel<SpmmContext>(program, AuxiliaryKind::pack_blocks, shape,
-                                   [&](SpmmContext &context) { BlockPacker(context, stored).emit(); });
+  emitAuxiliaryKernel<ProductContext>(program, AuxiliaryKind::pack_blocks, shape,
+                                      [&](ProductContext &context) { BlockPacker(context, stored).emit(); });
 }

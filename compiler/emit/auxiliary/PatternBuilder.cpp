@@ -27,7 +27,7 @@ constexpr Seen kindOfSeen[] = {both, visible};
 
 class PatternBuilderEmitter {
 public:
-  explicit PatternBuilderEmitter(AttentionContext &context)
+  explicit PatternBuilderEmitter(QueryContext &context)
       : context(context), b(context.b), lists(context),
         warp(ptx::broadcastFirstLane(b, b.divide(context.thread, lanes))), lane(b.modulo(context.thread, lanes)) {}
 
@@ -39,7 +39,7 @@ private:
   Values appendRound(Value list, Value seen, Value block, ValueRange counts);
   Value stateSlot(int64_t warp) { return b.byteOffset(context.sharedMemory, 4 * warp); }
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   PatternLists lists;
   Value warp, lane;
@@ -119,7 +119,7 @@ void sparsec::emitPatternBuilder(ProgramOp program) {
   emitAuxiliary(
       program,
       {AuxiliaryKind::pattern_builder, "_pattern", builderWarps, /*listsPerCta=*/1, /*sharedMemory=*/4 * builderWarps},
-      [](AttentionContext &context) {
+      [](QueryContext &context) {
         // Positions differ from sequence to sequence: the lists have what the mask alone allows.
         if (context.hasSequences)
           context.windowLeft = context.windowRight = -1;

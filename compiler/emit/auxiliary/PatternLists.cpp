@@ -52,11 +52,11 @@ void PatternLists::storeCounts(Value list, ValueRange counts, Value condition) {
 bool sparsec::hasPattern(ProgramOp program) { return bool(patternOf(program)); }
 
 void sparsec::emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
-                            llvm::function_ref<void(AttentionContext &)> emitBody) {
+                            llvm::function_ref<void(QueryContext &)> emitBody) {
   auto pattern = cast<PatternType>(patternOf(program).getType());
   SideKernelShape side = {shape.suffix,          shape.warps,        shape.listsPerCta, pattern.getQueryBlock(),
                           pattern.getKeyBlock(), shape.sharedMemory, shape.ctasPerSm};
-  emitAuxiliaryKernel<AttentionContext>(program, shape.kind, side, [&](AttentionContext &context) {
+  emitAuxiliaryKernel<QueryContext>(program, shape.kind, side, [&](QueryContext &context) {
     context.tileRows = context.queryBlock; // a list is for a whole block of queries
     emitBody(context);
   });

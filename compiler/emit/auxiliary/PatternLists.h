@@ -4,7 +4,7 @@
 #ifndef SPARSEC_EMIT_PATTERN_LISTS_H
 #define SPARSEC_EMIT_PATTERN_LISTS_H
 
-#include "AttentionContext.h"
+#include "QueryContext.h"
 #include "SideKernel.h"
 
 #include "sparsec/launch_info.h"
@@ -20,7 +20,7 @@ inline constexpr sparsec_block_state_t stateOfKind[] = {SPARSEC_BLOCK_PARTIAL, S
 /// Writes the lists of the kernel's pattern.
 class PatternLists {
 public:
-  explicit PatternLists(AttentionContext &context) : context(context), b(context.b) {}
+  explicit PatternLists(QueryContext &context) : context(context), b(context.b) {}
 
   /// Calls `body` in every warp with its list, if there is one. A CTA has `warps` warps.
   void forListOfWarp(int64_t warps, llvm::function_ref<void(mlir::Value list)> body);
@@ -39,7 +39,7 @@ public:
   void storeCounts(mlir::Value list, mlir::ValueRange counts, mlir::Value condition);
 
 private:
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
 };
 
@@ -54,8 +54,7 @@ struct AuxiliaryShape {
   int64_t sharedMemory;  // bytes
   int64_t ctasPerSm = 0; // see SideKernelShape
 };
-void emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
-                   llvm::function_ref<void(AttentionContext &)> emitBody);
+void emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape, llvm::function_ref<void(QueryContext &)> emitBody);
 
 } // namespace sparsec
 

@@ -22,7 +22,7 @@ namespace {
 
 class PlanIndex : PlanKernel {
 public:
-  explicit PlanIndex(SpmmContext &context)
+  explicit PlanIndex(ProductContext &context)
       : PlanKernel(context), slice(ptx::blockIndex(b)), rows(countOf(0)), columns(countOf(1)),
         rowsOfColumn(reserve(mostColumnsOfPlan)) {}
 
@@ -122,7 +122,7 @@ bool sparsec::takesTranspose(ProgramOp program) {
 
 void sparsec::emitPlanIndex(ProgramOp program) {
   auto emit = [&](AuxiliaryKind kind, StringRef suffix, int64_t words, void (PlanIndex::*body)()) {
-    emitPlanKernel(program, kind, suffix, SPARSEC_SLICE_ROWS, words, [&](SpmmContext &context) {
+    emitPlanKernel(program, kind, suffix, SPARSEC_SLICE_ROWS, words, [&](ProductContext &context) {
       PlanIndex index(context);
       (index.*body)();
     });

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-PlanKernel::PlanKernel(SpmmContext &context)
+PlanKernel::PlanKernel(ProductContext &context)
     : context(context), b(context.b), warp(ptx::broadcastFirstLane(b, b.divide(context.thread, warpLanes))),
       lane(b.modulo(context.thread, warpLanes)) {}
 
@@ -73,7 +73,7 @@ void PlanKernel::addUp(Value array, Value count) {
 Value PlanKernel::below(Value column) { return b.sub(bitOf(column), 1); }
 
 void sparsec::emitPlanKernel(ProgramOp program, AuxiliaryKind kind, StringRef suffix, int64_t tileM, int64_t words,
-                             llvm::function_ref<void(SpmmContext &)> emitBody) {
+                             llvm::function_ref<void(ProductContext &)> emitBody) {
   SideKernelShape shape = {suffix, planWarps, /*tilesOfCta=*/1, tileM, mostColumnsOfPlan, wordBits / 8 * words};
-  emitAuxiliaryKernel<SpmmContext>(program, kind, shape, emitBody);
+  emitAuxiliaryKernel<ProductContext>(program, kind, shape, emitBody);
 }

@@ -23,7 +23,7 @@ class PlanKernel {
 protected:
   using Value = mlir::Value;
 
-  explicit PlanKernel(SpmmContext &context);
+  explicit PlanKernel(ProductContext &context);
 
   /// A section of the plan, and its entries of 32 bits.
   Value section(PlanSection number);
@@ -52,7 +52,7 @@ protected:
   Value wordOf(Value column) { return b.shiftRight(column, 5); }
   Value bitOf(Value column) { return b.shiftLeft(b.i32(1), b.bitAnd(column, wordBits - 1)); }
 
-  SpmmContext &context;
+  ProductContext &context;
   KernelBuilder &b;
   Value warp, lane;
 
@@ -63,7 +63,7 @@ private:
 /// Adds such a kernel for a program. Its tile rows are slices, windows or block rows of `tileM` rows, and it takes so
 /// many words of shared memory.
 void emitPlanKernel(ProgramOp program, AuxiliaryKind kind, llvm::StringRef suffix, int64_t tileM, int64_t words,
-                    llvm::function_ref<void(SpmmContext &)> emitBody);
+                    llvm::function_ref<void(ProductContext &)> emitBody);
 
 } // namespace sparsec
 

@@ -24,7 +24,7 @@ SpgemmOp productOf(ProgramOp program) {
 
 class PlanPairs : PlanKernel {
 public:
-  PlanPairs(SpmmContext &context, SpgemmOp product)
+  PlanPairs(ProductContext &context, SpgemmOp product)
       : PlanKernel(context), left(context, product.getLeft()), right(context, product.getRight()),
         row(ptx::blockIndex(b)), columns(right.blockColumns()), counts(reserve(mostColumnsOfPlan + 1)),
         sum(reserve(1)) {
@@ -197,7 +197,7 @@ bool sparsec::takesPairs(ProgramOp program) { return bool(productOf(program)); }
 void sparsec::emitPlanPairs(ProgramOp program) {
   SpgemmOp product = productOf(program);
   auto emit = [&](AuxiliaryKind kind, StringRef suffix, int64_t words, void (PlanPairs::*body)()) {
-    emitPlanKernel(program, kind, suffix, /*tileM=*/1, words, [&](SpmmContext &context) {
+    emitPlanKernel(program, kind, suffix, /*tileM=*/1, words, [&](ProductContext &context) {
       PlanPairs pairs(context, product);
       (pairs.*body)();
     });

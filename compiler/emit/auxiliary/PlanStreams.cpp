@@ -15,7 +15,7 @@ namespace {
 
 class PlanStreams : PlanWindow {
 public:
-  PlanStreams(SpmmContext &context, const StreamShape &shape);
+  PlanStreams(ProductContext &context, const StreamShape &shape);
 
   void emitCount();
   void emitWrite();
@@ -58,7 +58,7 @@ private:
 
 } // namespace
 
-PlanStreams::PlanStreams(SpmmContext &context, const StreamShape &shape)
+PlanStreams::PlanStreams(ProductContext &context, const StreamShape &shape)
     : PlanWindow(context, rowsOfWindow(context.program), context.schedule.getConsumersM()),
       consumers(context.schedule.getConsumersM()), bundle(shape.productRows / context.matrix.getBlockRows()),
       products(shape.productsOfColumn()), stageColumns(shape.stageColumns), chunkProducts(StreamShape::chunkProducts),
@@ -214,7 +214,7 @@ void sparsec::emitPlanStreams(ProgramOp program) {
   if (program.getAdjacentColumns() && wordBits % shape.stageColumns != 0)
     return;
   auto emit = [&](AuxiliaryKind kind, void (PlanStreams::*body)()) {
-    emitWindowKernel(program, kind, PlanStreams::wordsFor(program), [&](SpmmContext &context) {
+    emitWindowKernel(program, kind, PlanStreams::wordsFor(program), [&](ProductContext &context) {
       PlanStreams streams(context, shape);
       (streams.*body)();
     });

@@ -19,7 +19,7 @@ int64_t sparsec::rowsOfWindow(ProgramOp program) {
   return program.getSchedule().getTileM() / cast<BsrType>(matrixOf(program).getType()).getBlockRows();
 }
 
-PlanWindow::PlanWindow(SpmmContext &context, int64_t rows, int64_t lists)
+PlanWindow::PlanWindow(ProductContext &context, int64_t rows, int64_t lists)
     : PlanKernel(context), rows(rows), lists(lists), index(context, matrixOf(context.program)),
       window(ptx::blockIndex(b)), rowWords(reserve(rows * mostWordsOfPlan)),
       columnsBefore(reserve(mostWordsOfPlan + 1)), counters(reserve(countersOfWindow)) {
@@ -98,7 +98,7 @@ PlanWindow::Begins PlanWindow::begins() {
 }
 
 void sparsec::emitWindowKernel(ProgramOp program, AuxiliaryKind kind, int64_t words,
-                               llvm::function_ref<void(SpmmContext &)> emitBody) {
+                               llvm::function_ref<void(ProductContext &)> emitBody) {
   StringRef suffix = kind == AuxiliaryKind::count_windows ? "_count_windows" : "_write_windows";
   emitPlanKernel(program, kind, suffix, program.getSchedule().getTileM(), words, emitBody);
 }

@@ -12,7 +12,7 @@ namespace sparsec {
 class PlanWindow : public PlanKernel {
 protected:
   /// `rows` is the number of block rows of a window, `lists` that of the lists that its groups or consumers have.
-  PlanWindow(SpmmContext &context, int64_t rows, int64_t lists);
+  PlanWindow(ProductContext &context, int64_t rows, int64_t lists);
 
   /// Words of shared memory that the base takes.
   static constexpr int64_t wordsOfWindow(int64_t rows) { return (rows + 1) * mostWordsOfPlan + 1 + countersOfWindow; }
@@ -67,7 +67,7 @@ int64_t rowsOfWindow(ProgramOp program);
 
 /// Adds a kernel for the windows of a program, with so many words of shared memory.
 void emitWindowKernel(ProgramOp program, AuxiliaryKind kind, int64_t words,
-                      llvm::function_ref<void(SpmmContext &)> emitBody);
+                      llvm::function_ref<void(ProductContext &)> emitBody);
 
 /// The kernels of a program by windows, and of one by streams.
 void emitPlanWindows(ProgramOp program);

@@ -20,7 +20,7 @@ namespace {
 
 class PlanWindows : PlanWindow {
 public:
-  explicit PlanWindows(SpmmContext &context)
+  explicit PlanWindows(ProductContext &context)
       : PlanWindow(context, rowsOfWindow(context.program), rowsOfWindow(context.program)),
         slots(context.schedule.getStages()), blocksBefore(reserve(mostWordsOfPlan + 1)) {}
 
@@ -210,7 +210,7 @@ void PlanWindows::writeEnds(const Begins &begins) {
 void sparsec::emitPlanWindows(ProgramOp program) {
   const int64_t groups = rowsOfWindow(program);
   auto emit = [&](AuxiliaryKind kind, void (PlanWindows::*body)()) {
-    emitWindowKernel(program, kind, PlanWindows::wordsFor(groups), [&](SpmmContext &context) {
+    emitWindowKernel(program, kind, PlanWindows::wordsFor(groups), [&](ProductContext &context) {
       PlanWindows windows(context);
       (windows.*body)();
     });

@@ -11,7 +11,7 @@ namespace sparsec {
 
 class FixedShift : public OnlineSoftmax {
 public:
-  FixedShift(AttentionContext &context, const QueryTile &tile)
+  FixedShift(QueryContext &context, const QueryTile &tile)
       : OnlineSoftmax(context, tile), score(*context.scoreForm.scaled), cap(context) {}
 
   RowState begin() override { return emptyRows(b, *score.fixedShift); }

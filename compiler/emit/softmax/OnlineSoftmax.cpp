@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-std::unique_ptr<OnlineSoftmax> OnlineSoftmax::create(AttentionContext &context, const QueryTile &tile) {
+std::unique_ptr<OnlineSoftmax> OnlineSoftmax::create(QueryContext &context, const QueryTile &tile) {
   context.loadForTile(tile);
   if (context.scoreForm.hasFixedShift())
     return std::make_unique<FixedShift>(context, tile);

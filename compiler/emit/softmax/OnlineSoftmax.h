@@ -21,7 +21,7 @@ namespace sparsec {
 class OnlineSoftmax {
 public:
   /// Makes the strategy for the kernel's score region, and loads now what its regions load by batch and head alone.
-  static std::unique_ptr<OnlineSoftmax> create(AttentionContext &context, const QueryTile &tile);
+  static std::unique_ptr<OnlineSoftmax> create(QueryContext &context, const QueryTile &tile);
   virtual ~OnlineSoftmax() = default;
 
   /// Computes the terms of the thread's two queries, the first of which is `query`.
@@ -52,7 +52,7 @@ public:
                                            RowState &rows) = 0;
 
 protected:
-  OnlineSoftmax(AttentionContext &context, const QueryTile &tile)
+  OnlineSoftmax(QueryContext &context, const QueryTile &tile)
       : context(context), b(context.b), transform(context, tile), mask(context, tile), scale(context) {}
 
   /// The exponent of a score, less m.
@@ -61,7 +61,7 @@ protected:
   KernelBuilder::Values exponentiate(mlir::ValueRange scores, RowState &rows, Exponent exponent);
   KernelBuilder::Values exponentiate(mlir::ValueRange scores, RowState &rows);
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   ScoreTransform transform;
   ScoreMask mask;

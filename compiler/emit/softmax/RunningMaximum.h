@@ -11,7 +11,7 @@ namespace sparsec {
 
 class RunningMaximum : public OnlineSoftmax {
 public:
-  RunningMaximum(AttentionContext &context, const QueryTile &tile) : OnlineSoftmax(context, tile) {}
+  RunningMaximum(QueryContext &context, const QueryTile &tile) : OnlineSoftmax(context, tile) {}
 
   RowState begin() override;
   Rescaling beginStep(const ScorePositions &positions, KernelBuilder::Values &scores, RowState &rows) override;

@@ -10,7 +10,7 @@ namespace sparsec {
 
 class ScoreMask {
 public:
-  ScoreMask(AttentionContext &context, const QueryTile &tile)
+  ScoreMask(QueryContext &context, const QueryTile &tile)
       : context(context), b(context.b), tile(tile),
         region(context, tile, *context.softmax.mask, RegionSplit::ofMask(*context.softmax.mask)) {}
 
@@ -29,7 +29,7 @@ private:
   KernelBuilder::Values hideInBlocks(const ScorePositions &positions, mlir::ValueRange scores, mlir::Value hidden);
   mlir::Value isInReach(const ScorePositions &positions, int64_t index);
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   QueryTile tile;
   SoftmaxRegion region;

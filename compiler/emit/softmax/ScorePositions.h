@@ -6,8 +6,8 @@
 #ifndef SPARSEC_EMIT_SOFTMAX_SCORE_POSITIONS_H
 #define SPARSEC_EMIT_SOFTMAX_SCORE_POSITIONS_H
 
-#include "AttentionContext.h"
 #include "KeyTerms.h"
+#include "QueryContext.h"
 #include "RowReduction.h"
 
 namespace sparsec {
@@ -28,7 +28,7 @@ public:
   };
 
   /// `query` (i32) is the first of the thread's two. `terms` are those of the keys, as far as they have been computed.
-  ScorePositions(AttentionContext &context, mlir::Value query, llvm::ArrayRef<Block> blocks, const KeyTerms &terms)
+  ScorePositions(QueryContext &context, mlir::Value query, llvm::ArrayRef<Block> blocks, const KeyTerms &terms)
       : context(&context), query(query), blocks(blocks), terms(terms) {}
 
   llvm::ArrayRef<Block> allBlocks() const { return blocks; }
@@ -57,7 +57,7 @@ public:
 private:
   static int64_t queryDistance(int64_t index) { return rowOfScore(index) * 8; }
 
-  AttentionContext *context;
+  QueryContext *context;
   mlir::Value query;
   llvm::SmallVector<Block, 2> blocks;
   KeyTerms terms;

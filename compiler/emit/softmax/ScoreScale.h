@@ -4,13 +4,13 @@
 #ifndef SPARSEC_EMIT_SOFTMAX_SCORE_SCALE_H
 #define SPARSEC_EMIT_SOFTMAX_SCORE_SCALE_H
 
-#include "AttentionContext.h"
+#include "QueryContext.h"
 
 namespace sparsec {
 
 class ScoreScale {
 public:
-  explicit ScoreScale(AttentionContext &context) : context(context), b(context.b), form(context.scoreForm) {}
+  explicit ScoreScale(QueryContext &context) : context(context), b(context.b), form(context.scoreForm) {}
 
   /// The scale of the products of queries and keys.
   mlir::Value scale();
@@ -26,7 +26,7 @@ public:
   mlir::Value isNegative() { return b.compareF(mlir::arith::CmpFPredicate::OLT, factor(), b.f32(0)); }
 
 private:
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   const ScoreForm &form;
 };

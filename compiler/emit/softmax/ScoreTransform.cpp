@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-ScoreTransform::ScoreTransform(AttentionContext &context, const QueryTile &tile)
+ScoreTransform::ScoreTransform(QueryContext &context, const QueryTile &tile)
     : context(context), b(context.b), form(context.scoreForm), tile(tile), scale(context), cap(context),
       region(context, tile, *context.softmax.score, RegionSplit::ofScore(form),
              form.scaled ? form.scaled->value : Value()) {}

@@ -12,7 +12,7 @@ namespace sparsec {
 
 class ScoreTransform {
 public:
-  ScoreTransform(AttentionContext &context, const QueryTile &tile);
+  ScoreTransform(QueryContext &context, const QueryTile &tile);
 
   void computeQueryTerms(mlir::Value query) { region.computeQueryTerms(query); }
   KernelBuilder::Values computeKeyTerms(const ScorePositions &positions) { return region.computeKeyTerms(positions); }
@@ -31,7 +31,7 @@ private:
   mlir::Value biasSlope();
   KernelBuilder::Values applyCap(const ScorePositions &positions, mlir::ValueRange products);
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   const ScoreForm &form;
   QueryTile tile;

@@ -17,7 +17,7 @@ struct TanhPolynomial {
 
 class SoftCap {
 public:
-  explicit SoftCap(AttentionContext &context) : b(context.b), form(context.scoreForm), scale(context) {}
+  explicit SoftCap(QueryContext &context) : b(context.b), form(context.scoreForm), scale(context) {}
 
   /// The largest magnitude of a thread's scores.
   mlir::Value largestMagnitude(mlir::ValueRange scores);

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-SoftmaxRegion::SoftmaxRegion(AttentionContext &context, const QueryTile &tile, Region &region, const RegionSplit &split,
+SoftmaxRegion::SoftmaxRegion(QueryContext &context, const QueryTile &tile, Region &region, const RegionSplit &split,
                              Value wanted)
     : context(context), tile(tile), region(region), wanted(wanted) {
   if (!isEmpty() && !isLong(region))

@@ -12,7 +12,7 @@ namespace sparsec {
 class SoftmaxRegion {
 public:
   /// `split` is that of `wanted`, a value of the region that is computed in place of the one that it yields.
-  SoftmaxRegion(AttentionContext &context, const QueryTile &tile, mlir::Region &region, const RegionSplit &split,
+  SoftmaxRegion(QueryContext &context, const QueryTile &tile, mlir::Region &region, const RegionSplit &split,
                 mlir::Value wanted = {});
 
   bool isEmpty() { return region.empty(); }
@@ -49,7 +49,7 @@ private:
   KernelBuilder::Values computeTerms(mlir::ValueRange terms, mlir::Value query, mlir::Value key);
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> termsOf(mlir::ValueRange ofKey, int64_t index);
 
-  AttentionContext &context;
+  QueryContext &context;
   QueryTile tile;
   mlir::Region &region;
   mlir::Value wanted;

@@ -139,8 +139,8 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM with packed values: if stored blocks fill less than this percentage of the packed blocks, a plan packs
    * none, and another variant runs. */
   SPARSEC_PLAN_COST_PACKED_FILL = 5,
-  /* SpMM with windows, optional: if windows have fewer blocks for a column of X than this percentage (100: one block), a
-   * plan makes none, and another variant runs. Windows that are refilled are made all the same. */
+  /* SpMM with windows, optional: if windows have fewer blocks for a column of X than this percentage, where 100 is one
+   * block, a plan makes none, and another variant runs. Windows that are refilled are made all the same. */
   SPARSEC_PLAN_COST_WINDOW_SHARING = 6,
 } sparsec_plan_cost_key_t;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "AttentionContext.h"
+#include "QueryContext.h"
 
 #include "ElementwiseRegion.h"
 #include "Ptx.h"
@@ -25,7 +25,7 @@ Value sparsec::patternOf(ProgramOp program) {
   return pattern;
 }
 
-void AttentionContext::describeSoftmax(TileSoftmaxOp op) {
+void QueryContext::describeSoftmax(TileSoftmaxOp op) {
   softmax = {&op.getScore(), &op.getMask(), op.getExtras(), op.getScale()};
   if (auto window = op.getWindow()) {
     windowLeft = limit((*window)[0]);
@@ -35,7 +35,7 @@ void AttentionContext::describeSoftmax(TileSoftmaxOp op) {
     windowRight = 0;
 }
 
-AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
+QueryContext::QueryContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
   program.walk([&](TileSoftmaxOp op) { describeSoftmax(op); });
   program.walk([&](SequenceOp) { hasSequences = true; });
@@ -66,7 +66,7 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
   program.walk([&](StorePartOp store) { describeStore(store); });
 }
 
-template <typename Op> void AttentionContext::describeStore(Op store) {
+template <typename Op> void QueryContext::describeStore(Op store) {
   result = argumentNumber(store.getResult());
   if (Value operand = store.getLse())
     lse = argumentNumber(operand);
@@ -75,13 +75,13 @@ template <typename Op> void AttentionContext::describeStore(Op store) {
   valueDimension = store.getOutput().getType().getColumns();
 }
 
-Value AttentionContext::panels() {
+Value QueryContext::panels() {
   if (!program.getSplit())
     return parameters.get(ParameterKind::tile_panels);
   return b.divide(b.add(queries(), tileRows - 1), tileRows);
 }
 
-Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange indices) {
+Value QueryContext::elementAddress(int64_t argument, Type type, ValueRange indices) {
   Value offset = b.i64(0);
   for (auto [dimension, index] : llvm::enumerate(indices)) {
     Value term = b.extend(index);
@@ -92,25 +92,25 @@ Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange i
   return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
 }
 
-Value AttentionContext::firstInReach(const QueryTile &tile, Value query) {
+Value QueryContext::firstInReach(const QueryTile &tile, Value query) {
   return windowLeft < 0 ? Value() : b.sub(b.add(query, queryOffset(tile)), windowLeft);
 }
 
-Value AttentionContext::endOfReach(const QueryTile &tile, Value query) {
+Value QueryContext::endOfReach(const QueryTile &tile, Value query) {
   if (windowRight < 0)
     return keys(tile);
   return b.minimum(keys(tile), b.add(b.add(query, queryOffset(tile)), windowRight + 1));
 }
 
-Value AttentionContext::isInReach(const QueryTile &tile, Value query, Value key) {
+Value QueryContext::isInReach(const QueryTile &tile, Value query, Value key) {
   Value reach = b.less(key, endOfReach(tile, query));
   if (Value first = firstInReach(tile, query))
     reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, first));
   return reach;
 }
 
-Values AttentionContext::computeValues(Region &region, ValueRange arguments, ValueRange wanted, KnownValues known,
-                                       ReplaceOp replace) {
+Values QueryContext::computeValues(Region &region, ValueRange arguments, ValueRange wanted, KnownValues known,
+                                   ReplaceOp replace) {
   auto load = [&](ElementOp element, ValueRange indices) {
     Value loaded = tileElements.lookup(element);
     return loaded ? loaded : loadExtra(element, indices);
@@ -120,7 +120,7 @@ Values AttentionContext::computeValues(Region &region, ValueRange arguments, Val
 
 /// The regions also run for queries and keys that are not visible, or beyond the tensors, for which indices may be
 /// anything: read an element that is there instead.
-Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
+Value QueryContext::loadExtra(ElementOp element, ValueRange indices) {
   auto tensor = cast<BlockArgument>(element.getTensor());
   int64_t extra = tensor.getArgNumber() - (tensor.getOwner()->getNumArguments() - softmax.extras.size());
   int64_t number = argumentNumber(softmax.extras[extra]);
@@ -133,7 +133,7 @@ Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
   return b.load(stored, elementAddress(number, stored, inside));
 }
 
-void AttentionContext::loadForTile(const QueryTile &tile) {
+void QueryContext::loadForTile(const QueryTile &tile) {
   for (Region *region : {softmax.score, softmax.mask})
     for (ElementOp element : region->getOps<ElementOp>()) {
       if (!isLoadOfTile(element))
@@ -144,7 +144,7 @@ void AttentionContext::loadForTile(const QueryTile &tile) {
     }
 }
 
-QueryTile AttentionContext::tile(Value tileRow, Value block) {
+QueryTile QueryContext::tile(Value tileRow, Value block) {
   QueryTile tile;
   tile.batch = b.divide(tileRow, heads());
   tile.head = b.sub(tileRow, b.mul(tile.batch, heads()));
@@ -153,7 +153,7 @@ QueryTile AttentionContext::tile(Value tileRow, Value block) {
   return tile;
 }
 
-KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
+KeyBlocks QueryContext::reachableBlocks(const QueryTile &tile) {
   Value zero = b.i32(0), begin = zero, end = keys(tile);
   Value firstPosition = b.add(tile.first, queryOffset(tile));
   Value lastQuery = b.sub(b.minimum(b.add(tile.first, tileRows), queries(tile)), 1);
@@ -168,7 +168,7 @@ KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
   return {b.divide(begin, keyBlock), b.select(b.less(begin, end), endBlock, zero)};
 }
 
-KeyLists AttentionContext::keyLists(const QueryTile &tile, bool isPacked) {
+KeyLists QueryContext::keyLists(const QueryTile &tile, bool isPacked) {
   Value patternHeads = patternField(SPARSEC_FIELD_HEADS);
   Value batch = b.select(b.equal(patternField(SPARSEC_FIELD_BATCHES), 1), b.i32(0), tile.batch);
   Value head = b.select(b.equal(patternHeads, 1), b.i32(0), tile.head);
@@ -187,14 +187,14 @@ KeyLists AttentionContext::keyLists(const QueryTile &tile, bool isPacked) {
   return lists;
 }
 
-Value AttentionContext::firstBlockOf(const KeyLists &lists) {
+Value QueryContext::firstBlockOf(const KeyLists &lists) {
   return b.ifThenElse(
       b.less(b.i32(0), lists.count), b.i32Type(), [&] { return Values{keyBlockAt(lists, b.i32(0))}; },
       [&] { return Values{b.i32(0)}; })[0];
 }
 
 /// Where the tile sees no blocks, all parts are empty.
-KeyBlocks AttentionContext::partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks) {
+KeyBlocks QueryContext::partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks) {
   if (!part.number)
     return all;
   Value count = maximum(b, b.sub(all.end, all.begin), b.i32(0));
@@ -204,7 +204,7 @@ KeyBlocks AttentionContext::partOf(const KeyBlocks &all, const KeyPart &part, in
   return {begin, b.minimum(b.add(begin, share), all.end)};
 }
 
-KeyLists AttentionContext::partOf(const KeyLists &all, const KeyPart &part, int64_t leastBlocks) {
+KeyLists QueryContext::partOf(const KeyLists &all, const KeyPart &part, int64_t leastBlocks) {
   if (!part.number)
     return all;
   KeyBlocks entries = partOf(KeyBlocks{b.i32(0), all.count}, part, leastBlocks);
@@ -217,7 +217,7 @@ KeyLists AttentionContext::partOf(const KeyLists &all, const KeyPart &part, int6
   return lists;
 }
 
-AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t startsField, Value exists) {
+QueryContext::KeyList QueryContext::keyList(Value number, int64_t startsField, Value exists) {
   Value starts = patternField(startsField), hasLists = b.isNotNull(starts);
   Value isPadded = b.equal(patternField(SPARSEC_FIELD_ENCODING), SPARSEC_PATTERN_PADDED_LISTS);
   Type i32 = b.i32Type();
@@ -234,13 +234,13 @@ AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t starts
   return {range[0], range[1]};
 }
 
-Value AttentionContext::keyBlockAt(const KeyLists &lists, Value i) {
+Value QueryContext::keyBlockAt(const KeyLists &lists, Value i) {
   Value isPartial = b.less(i, lists.partialCount);
   Value indices =
       b.select(isPartial, patternField(SPARSEC_FIELD_PARTIAL_INDICES), patternField(SPARSEC_FIELD_FULL_INDICES));
   return b.loadElement(b.i32Type(), indices, b.add(b.select(isPartial, lists.partial, lists.full), i));
 }
 
-Value AttentionContext::isReachable(const KeyBlocks &reachable, Value block) {
+Value QueryContext::isReachable(const KeyBlocks &reachable, Value block) {
   return b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));
 }

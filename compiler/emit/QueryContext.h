@@ -2,8 +2,8 @@
 // The context that the roles of an attention program share: its arguments, where a tile of queries is, and which key
 // blocks it sees.
 
-#ifndef SPARSEC_EMIT_ATTENTION_CONTEXT_H
-#define SPARSEC_EMIT_ATTENTION_CONTEXT_H
+#ifndef SPARSEC_EMIT_QUERY_CONTEXT_H
+#define SPARSEC_EMIT_QUERY_CONTEXT_H
 
 #include "InlineRegion.h"
 #include "ProgramContext.h"
@@ -53,8 +53,8 @@ struct SoftmaxRegions {
 /// The pattern of an attention program, or null.
 mlir::Value patternOf(ProgramOp program);
 
-struct AttentionContext : ProgramContext {
-  AttentionContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
+struct QueryContext : ProgramContext {
+  QueryContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
   mlir::Value heads() { return size(query, 1); }
   mlir::Value queries() { return size(query, 2); }
@@ -125,4 +125,4 @@ private:
 
 } // namespace sparsec
 
-#endif // SPARSEC_EMIT_ATTENTION_CONTEXT_H
+#endif // SPARSEC_EMIT_QUERY_CONTEXT_H

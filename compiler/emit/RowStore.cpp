@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "AttentionStore.h"
+#include "RowStore.h"
 
 #include "Ptx.h"
 
@@ -25,7 +25,7 @@ namespace {
 class RowStore {
 public:
   /// A row that is not there is not written.
-  RowStore(AttentionContext &context, Value exists, FinalRow row)
+  RowStore(QueryContext &context, Value exists, FinalRow row)
       : context(context), b(context.b), m(row.m), l(row.l), alpha(row.alpha), exists(exists),
         hasKeys(isNotEmpty(b, l)) {}
 
@@ -43,7 +43,7 @@ private:
   Values transposed(Values values);
   Value inRow() { return b.bitAnd(context.thread, 3); } // number of the thread among the four of a row
 
-  AttentionContext &context;
+  QueryContext &context;
   KernelBuilder &b;
   Value m, l, alpha, exists, hasKeys;
 };
@@ -134,8 +134,8 @@ FinalRow sparsec::joinSink(KernelBuilder &b, Value sink, Value m, Value l) {
   return {newM, b.addF(b.mulF(l, alpha), ofSink), alpha};
 }
 
-void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &tile, Value query, Value end,
-                                 ValueRange output, const RowState &rows) {
+void sparsec::emitRowStore(QueryContext &context, const QueryTile &tile, Value query, Value end, ValueRange output,
+                           const RowState &rows) {
   KernelBuilder &b = context.b;
   Type element =
       cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
@@ -154,7 +154,7 @@ void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &til
   }
 }
 
-PartRow sparsec::partRow(AttentionContext &context, Value row, const KeyPart &part) {
+PartRow sparsec::partRow(QueryContext &context, Value row, const KeyPart &part) {
   KernelBuilder &b = context.b;
   Type f32 = b.getF32Type();
   auto workspace = [&](int64_t elements) {
@@ -166,8 +166,8 @@ PartRow sparsec::partRow(AttentionContext &context, Value row, const KeyPart &pa
           b.elementPointer(workspace(2), f32, b.mul(entry, 2))};
 }
 
-void sparsec::emitPartStore(AttentionContext &context, const QueryTile &tile, Value query, Value end,
-                            const KeyPart &part, ValueRange output, const RowState &rows) {
+void sparsec::emitPartStore(QueryContext &context, const QueryTile &tile, Value query, Value end, const KeyPart &part,
+                            ValueRange output, const RowState &rows) {
   KernelBuilder &b = context.b;
   Value head = b.add(b.mul(tile.batch, context.heads()), tile.head);
   Value firstRow = b.mul(b.extend(head), b.extend(context.queries()));
