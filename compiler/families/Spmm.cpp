@@ -166,11 +166,8 @@ std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &ke
     int64_t density = hasStreams ? costs.streamDensity : windowDensity;
     keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
     keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
-    if (isF8 && !hasStreams) {
-      bool hasTwoLevels = kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_TWO_LEVEL;
-      int64_t sharing = hasTwoLevels ? costs.windowSharingOfTwoLevels : costs.windowSharingOfF8;
-      keys.push_back({SPARSEC_PLAN_COST_WINDOW_SHARING, uint32_t(sharing)});
-    }
+    if (kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_TWO_LEVEL)
+      keys.push_back({SPARSEC_PLAN_COST_WINDOW_SHARING, uint32_t(costs.windowSharingOfTwoLevels)});
   }
   if (variant.storedSide != 0) {
     constexpr uint32_t smallSide = 32;

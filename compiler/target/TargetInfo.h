@@ -30,9 +30,8 @@ struct PlanCosts {
   /// A product that stores at least this percentage of the blocks is faster without windows. 101: never.
   int64_t windowDensity = 101;
   int64_t windowDensityOfF8 = 101; ///< the same with fp8
-  /// A product of fp8 is faster without windows that have fewer blocks for a column than this percentage: with sums of
-  /// one level, and of two levels.
-  int64_t windowSharingOfF8 = 0;
+  /// A product of fp8 with sums of two levels is faster without windows that have fewer blocks for a column than this
+  /// percentage.
   int64_t windowSharingOfTwoLevels = 0;
   /// The same two for streams, where the product is that of a small block.
   int64_t streamColumn = 0;
