@@ -77,13 +77,13 @@ void AttentionProducer::buildOther() {
   };
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
   loopWhile(b, waitForTile(queries, keys), {"query_slot", "key_slot", "tile_row", "panel"},
-            {/*position=*/2, LoopTest::ne, endOfTiles}, [&](ValueRange next) {
-              ReleaseOp::create(b, parts.queryRing, next[0]);
-              Value panel = next[3];
+            {/*position=*/2, LoopTest::ne, endOfTiles}, [&](ValueRange carried) {
+              Value queries = carried[0], keys = carried[1], tileRow = carried[2], panel = carried[3];
+              ReleaseOp::create(b, parts.queryRing, queries);
               TilePartOp part = parts.makePart(b, panel);
-              SequenceTile tile = parts.makeTile(b, part, next[2], panel);
-              Value behindKeys = walkKeys(tile, parts.makeLists(b, tile.tile), next[1]);
-              return waitForTile(NextOp::create(b, parts.queryRing, next[0]), behindKeys);
+              SequenceTile tile = parts.makeTile(b, part, tileRow, panel);
+              Value behindKeys = walkKeys(tile, parts.makeLists(b, tile.tile), keys);
+              return waitForTile(NextOp::create(b, parts.queryRing, queries), behindKeys);
             });
 }
 
