@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the compiler knows of the kernel ops. Everything that sets one apart from the others, beyond its definition in
-// the dialect, is in its family, one file of families/. Passes ask the family of a kernel.
+// The family of a kernel op says what distinguishes the op from the others, beyond its definition in the dialect. Each
+// family is one file of families/. Passes ask the family of a kernel, and do not know kernel ops themselves.
 
 #ifndef SPARSEC_COMPILER_FAMILY_H
 #define SPARSEC_COMPILER_FAMILY_H
@@ -22,10 +22,10 @@ class ProgramBuilder;
 class RecordView;
 class Selection;
 
-/// What the options of sparsec-select-schedule tell about the operands of launches.
+/// The options of sparsec-select-schedule: properties that launches are expected to have.
 struct Expectations {
-  double density;  // the fraction of blocks that are there
-  int64_t columns; // of the result; 0: the option tells nothing
+  double density;  // the fraction of blocks that are stored
+  int64_t columns; // of the result; 0: any number
 };
 
 /// The tiles of the host: rows and columns of the result, and elements of K in a step.
@@ -37,7 +37,7 @@ struct HostTile {
 /// enough independent sums to hide the latency of a multiply-add.
 inline constexpr int64_t columnsOfHostTile = 64;
 
-/// A variant of a kernel, as far as the costs that its plans compare depend on it.
+/// The properties of a variant on which the costs depend that its plans compare.
 struct VariantShape {
   ScheduleAttr schedule; // null for the host
   bool hasWindows;
@@ -58,6 +58,14 @@ public:
   // Programs (sparsec-lower-to-tiles).
 
   virtual std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const = 0;
+  /// Whether launches may split the work of a tile into parts. Such launches run a program of their own, because a
+  /// store that writes either results or parts would cost registers.
+  virtual bool hasParts() const { return false; }
+  /// Whether the rows of a dense operand are as far apart as the result has columns. If these are few, that is rarely a
+  /// multiple of 16 bytes.
+  virtual bool hasRowsOfResultColumns(KernelOp /*kernel*/) const { return false; }
+  /// The block-sparse matrix whose values a plan may pack; null for none.
+  virtual mlir::TypedValue<BsrType> packedMatrix(KernelOp /*kernel*/) const { return {}; }
 
   // The launch info (sparsec-embed-launch-info).
 

@@ -68,7 +68,7 @@ static LogicalResult verifyDimensions(AttentionOp op) {
   // attention_c4
   if (failed(verifyDimension("D of Q", dimension)) || failed(verifyDimension("Dv of V", valueDimension)))
     return failure();
-  // attention_c22. Slots for both keys and values have panels of 64 columns, and 96 are one and a half.
+  // attention_c22. Slots for both keys and values have strips of 64 columns, and 96 are one and a half.
   if (dimension != valueDimension && (dimension % 64 != 0 || valueDimension % 64 != 0))
     return op.emitOpError("expects D and Dv to be equal or multiples of 64, but got ")
            << dimension << " and " << valueDimension << ", which have no lowering yet";

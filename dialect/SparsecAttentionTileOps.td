@@ -436,7 +436,7 @@ def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {
     barrier is that plus the number of the tile in the CTA.
 
     ```mlir
-    sparsec.clear_rows %ring[%c] from(%panel) : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    sparsec.clear_rows %ring[%c] from(%panel) : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$from,

@@ -20,26 +20,26 @@ using namespace sparsec;
 #define GET_ATTRDEF_CLASSES
 #include "SparsecAttrs.cpp.inc"
 
-// `, panel = 128`, `, panel = 128, swizzle = 64` or `, swizzle = 128`. The swizzle of a panel has its length, unless
+// `, strip = 128`, `, strip = 128, swizzle = 64` or `, swizzle = 128`. The swizzle of a strip has its length, unless
 // the text says otherwise.
-static ParseResult parseBufferLayout(AsmParser &parser, int64_t &panel, int64_t &swizzle) {
-  panel = swizzle = 0;
+static ParseResult parseBufferLayout(AsmParser &parser, int64_t &strip, int64_t &swizzle) {
+  strip = swizzle = 0;
   if (failed(parser.parseOptionalComma()))
     return success();
-  if (succeeded(parser.parseOptionalKeyword("panel"))) {
-    if (parser.parseEqual() || parser.parseInteger(panel))
+  if (succeeded(parser.parseOptionalKeyword("strip"))) {
+    if (parser.parseEqual() || parser.parseInteger(strip))
       return failure();
-    swizzle = panel;
+    swizzle = strip;
     if (failed(parser.parseOptionalComma()))
       return success();
   }
   return failure(parser.parseKeyword("swizzle") || parser.parseEqual() || parser.parseInteger(swizzle));
 }
 
-static void printBufferLayout(AsmPrinter &printer, int64_t panel, int64_t swizzle) {
-  if (panel)
-    printer << ", panel = " << panel;
-  if (swizzle != panel)
+static void printBufferLayout(AsmPrinter &printer, int64_t strip, int64_t swizzle) {
+  if (strip)
+    printer << ", strip = " << strip;
+  if (swizzle != strip)
     printer << ", swizzle = " << swizzle;
 }
 
@@ -150,20 +150,20 @@ LogicalResult PatternType::verify(function_ref<InFlightDiagnostic()> emitError, 
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, int64_t columns,
-                                 Type elementType, int64_t panel, int64_t swizzle) {
+                                 Type elementType, int64_t strip, int64_t swizzle) {
   auto dividesRow = [&](int64_t bytes) {
     int64_t elementBytes = elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() / 8 : 0;
     return elementBytes > 0 && bytes >= elementBytes && bytes % elementBytes == 0 &&
            columns % (bytes / elementBytes) == 0;
   };
   // buffer_c1
-  if (panel != 0 && !dividesRow(panel))
-    return emitError() << "expects a panel that divides a row of " << columns << " x " << elementType << ", but got "
-                       << panel << " bytes";
+  if (strip != 0 && !dividesRow(strip))
+    return emitError() << "expects a strip that divides a row of " << columns << " x " << elementType << ", but got "
+                       << strip << " bytes";
   // buffer_c2
-  bool divides = panel == 0 ? swizzle == 0 || dividesRow(swizzle) : swizzle == 0 || panel % swizzle == 0;
+  bool divides = strip == 0 ? swizzle == 0 || dividesRow(swizzle) : swizzle == 0 || strip % swizzle == 0;
   if (!llvm::is_contained({0, 32, 64, 128}, swizzle) || !divides)
-    return emitError() << "expects a swizzle of 0, 32, 64 or 128 bytes that divides a panel, but got " << swizzle;
+    return emitError() << "expects a swizzle of 0, 32, 64 or 128 bytes that divides a strip, but got " << swizzle;
   return success();
 }
 

@@ -45,9 +45,9 @@ def Sparsec_CursorOp : Sparsec_Op<"cursor", [Pure, Sparsec_NamesResults]> {
 
     ```mlir
     %begin = sparsec.cursor %ring
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     %c = sparsec.cursor %ring at(%position)
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Optional<I32>:$position);
@@ -62,7 +62,7 @@ def Sparsec_NextOp : Sparsec_Op<"next", [Pure, Sparsec_NamesResults]> {
   let description = [{
     ```mlir
     %next = sparsec.next %ring[%c]
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
@@ -75,7 +75,7 @@ def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {
   let description = [{
     ```mlir
     sparsec.acquire %ring[%c]
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
@@ -90,7 +90,7 @@ def Sparsec_PostOp : Sparsec_Op<"post", [AttrSizedOperandSegments]> {
     messages (i32) may go with the slot: those that wait for it can read them.
 
     ```mlir
-    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$messages,
@@ -111,7 +111,7 @@ def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
     The results are the two messages of the slot, or none.
 
     ```mlir
-    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> i32, i32
+    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> i32, i32
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
@@ -128,7 +128,7 @@ def Sparsec_ReleaseOp : Sparsec_Op<"release", [AttrSizedOperandSegments]> {
 
     ```mlir
     sparsec.release %ring[%previous] if %has_previous
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I1>:$condition,

@@ -397,8 +397,8 @@ def Sparsec_ViewOp : Sparsec_Op<"view", [Pure, AttrSizedOperandSegments]> {
 
     ```mlir
     %a = sparsec.view %ring rows(%group_row) {index = 0 : i64}
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>,
-               !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 64, bf16, k>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>,
+               !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 64, bf16, k>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Optional<I32>:$row, Optional<I32>:$column, I64Attr:$index);
@@ -519,8 +519,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}
         : !sparsec.bsr<?x?xbf16, block = 128x64>,
-          <4, [!sparsec.buffer<128, 64, bf16, panel = 128>,
-               !sparsec.buffer<64, 256, bf16, panel = 128>]>
+          <4, [!sparsec.buffer<128, 64, bf16, strip = 128>,
+               !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,

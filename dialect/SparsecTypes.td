@@ -118,31 +118,31 @@ def Sparsec_RowScalesType : Sparsec_Type<"RowScales", "row_scales"> {
 def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
   let summary = "One operand tile of one stage in shared memory: `!sparsec.buffer<128, 64, bf16>`.";
   let description = [{
-    The tile has `rows x columns` elements, with columns contiguous. `panel` and `swizzle` are the layout of a buffer in
+    The tile has `rows x columns` elements, with columns contiguous. `strip` and `swizzle` are the layout of a buffer in
     shared memory, in bytes. Copies, tensor maps, matrix descriptors and ldmatrix all read it from here.
 
-    A buffer has its panels one after the other. A panel has `panel` bytes of every row, row by row. Without `panel` the
-    buffer is one panel of whole rows. `swizzle` permutes the 16-byte vectors of a row: vector v of row r is at
-    `v xor key(r)` among the vectors of `swizzle` bytes, where key(r) counts the rows by 128 bytes of such vectors (PTX
-    ISA, "Swizzling modes"). The swizzle of a panel has its length, unless the text says otherwise. A buffer without
-    `panel` and `swizzle` has its vectors in their order. The values form has no memory, and its buffers have no layout.
+    A buffer has its strips one after the other. A strip has `strip` bytes of every row, row by row. Without `strip` the
+    buffer is one strip of whole rows. `swizzle` permutes the 16-byte vectors of a row in groups of V = `swizzle` / 16:
+    vector v of a group is at `v xor (r / (8 / V) mod V)` in row r (PTX ISA, "Swizzling modes"). The swizzle of a strip
+    has the strip's length, unless the text says otherwise. A buffer without `strip` and `swizzle` has its vectors in
+    their order. Buffers of the values form have no layout, because they are not in shared memory.
     Constraints: `buffer_c1`, `buffer_c2`.
 
     ```mlir
-    !sparsec.buffer<128, 96, bf16, panel = 64>
+    !sparsec.buffer<128, 96, bf16, strip = 64>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
-    DefaultValuedParameter<"int64_t", "0">:$panel, DefaultValuedParameter<"int64_t", "0">:$swizzle);
-  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `` custom<BufferLayout>($panel, $swizzle) `>`";
+    DefaultValuedParameter<"int64_t", "0">:$strip, DefaultValuedParameter<"int64_t", "0">:$swizzle);
+  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `` custom<BufferLayout>($strip, $swizzle) `>`";
   let builders = [TypeBuilder<(ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType), [{
-    return $_get($_ctxt, rows, columns, elementType, /*panel=*/0, /*swizzle=*/0);
+    return $_get($_ctxt, rows, columns, elementType, /*strip=*/0, /*swizzle=*/0);
   }]>];
   let extraClassDeclaration = [{
     int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
     int64_t getRowBytes() const { return getColumns() * getElementBytes(); }
-    /// Bytes of a row in a panel: all of them where the buffer is one panel.
-    int64_t getPanelBytes() const { return getPanel() ? getPanel() : getRowBytes(); }
+    /// Bytes of a row in a strip: all of them where the buffer is one strip.
+    int64_t getStripBytes() const { return getStrip() ? getStrip() : getRowBytes(); }
   }];
   let genVerifyDecl = 1;
 }
@@ -219,13 +219,13 @@ def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
 
     ```mlir
     %begin = sparsec.cursor %ring
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
 }
 
 def Sparsec_WalkType : Sparsec_Type<"Walk", "walk"> {
-  let summary = "A walk: what its steps are, and how to get from one to the next.";
+  let summary = "The blocks that a role visits for a tile, in order.";
   let description = [{
     The result of `sparsec.block_walk` or `sparsec.key_walk`.
   }];
@@ -250,8 +250,8 @@ def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
 
     ```mlir
     %b = sparsec.view %ring columns(%c0) {index = 1 : i64}
-        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>,
-               !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 256, bf16, mn>
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>,
+               !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 256, bf16, mn>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,

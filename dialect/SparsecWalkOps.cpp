@@ -151,7 +151,7 @@ void NextStepOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   nameStep(getResult(), "next_step", getVisited(), setName);
 }
 
-/// What a step of a walk visits, for an op that may read it.
+/// The types of the values that a step of a walk visits; none for an op that does not read them.
 static SmallVector<Type> typesToRead(Value walk, bool reads = true) {
   return reads ? walk.getDefiningOp<WalkOpInterface>().getVisitedTypes() : SmallVector<Type>();
 }

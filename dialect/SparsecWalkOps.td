@@ -142,7 +142,7 @@ def Sparsec_NextStepOp : Sparsec_Op<"next_step", [AllTypesMatch<["step", "result
 }
 
 def Sparsec_ReadStepOp : Sparsec_Op<"read_step"> {
-  let summary = "What a step visits, as the op that defines the walk says.";
+  let summary = "The block that a step visits, in the terms of the op that defines the walk.";
   let description = [{
     ```mlir
     %block, %column, %second = sparsec.read_step %walk[%next] : <3> -> i32, i32, i32

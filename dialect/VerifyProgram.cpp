@@ -138,9 +138,9 @@ static LogicalResult verifyLayouts(ProgramOp program) {
   WalkResult walk = program.walk([](CopyOp copy) {
     auto buffer = cast<BufferType>(copy.getRing().getType().getBuffers()[copy.getIndex()]);
     // program_c8
-    if (buffer.getPanel() != 0 && buffer.getSwizzle() == buffer.getPanel())
+    if (buffer.getStrip() != 0 && buffer.getSwizzle() == buffer.getStrip())
       return WalkResult::advance();
-    copy.emitOpError("expects a buffer of panels with the swizzle of their length, but got ") << buffer;
+    copy.emitOpError("expects a buffer of strips with the swizzle of their length, but got ") << buffer;
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());

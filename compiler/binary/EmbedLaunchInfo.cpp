@@ -395,7 +395,7 @@ using MachineKernelsOf = llvm::StringMap<MachineKernels>;
 /// The record of the kernel with packed blocks, if it has some, in place of the stored ones.
 static KernelRecord withPackedBlocks(KernelRecord record, KernelOp kernel) {
   if (std::optional<ArrayRef<int64_t>> block = kernel.getPackedBlock()) {
-    BsrType matrix = cast<SpmmOp>(kernel.getAnchor()).getMatrix().getType();
+    BsrType matrix = familyOf(kernel).packedMatrix(kernel).getType();
     for (sparsec_argument_info_t &argument : record.arguments)
       if (argument.kind == SPARSEC_ARGUMENT_BSR) {
         argument.block_rows = (*block)[matrix.getStoredRowDimension()];
@@ -407,11 +407,8 @@ static KernelRecord withPackedBlocks(KernelRecord record, KernelOp kernel) {
 
 /// The shorter side of the stored blocks of a product; 0: the operation has no packed values.
 static uint32_t storedSide(KernelOp kernel) {
-  auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor());
-  if (!spmm)
-    return 0;
-  BsrType matrix = spmm.getMatrix().getType();
-  return std::min(matrix.getBlockRows(), matrix.getBlockColumns());
+  TypedValue<BsrType> matrix = familyOf(kernel).packedMatrix(kernel);
+  return matrix ? std::min(matrix.getType().getBlockRows(), matrix.getType().getBlockColumns()) : 0;
 }
 
 static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &functions, const Chip *chip,

@@ -21,7 +21,7 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>())) {
-      LLVM::LLVMFuncOp function = HostProgram(program).emit();
+      LLVM::LLVMFuncOp function = makeHostProgram(program)->emit();
       if (!function)
         return signalPassFailure();
       symbols.erase(program);

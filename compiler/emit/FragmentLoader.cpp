@@ -15,17 +15,17 @@ FragmentLoader::FragmentLoader(KernelBuilder &b, LoadFragmentOp op, Ring &ring, 
     : b(b), view(op.getView().getType()), groupRows(groupRows), isTransposed(view.getMajor() == Major::mn),
       isOperandB(op.getAsB()), lane(b.bitAnd(threadInGroup, 31)) {
   int64_t index = op.getView().getDefiningOp<ViewOp>().getIndex();
-  panelBytes = ring.panelBytes(index);
+  stripBytes = ring.stripBytes(index);
   swizzle = ring.swizzle(index);
-  panelStride = ring.bufferRows(index) * panelBytes;
+  stripStride = ring.bufferRows(index) * stripBytes;
   if (groupRows > fragmentRows)
     warp = b.shiftRight(threadInGroup, 5);
   first = ring.slotPointer(index, slot);
   if (firstRow)
-    first = b.byteOffset(first, b.mul(firstRow, panelBytes));
+    first = b.byteOffset(first, b.mul(firstRow, stripBytes));
   if (firstColumn) {
-    first = b.byteOffset(first, b.mul(b.divide(firstColumn, panelBytes / 2), panelStride));
-    firstVector = b.divide(b.modulo(firstColumn, panelBytes / 2), vectorBytes / 2);
+    first = b.byteOffset(first, b.mul(b.divide(firstColumn, stripBytes / 2), stripStride));
+    firstVector = b.divide(b.modulo(firstColumn, stripBytes / 2), vectorBytes / 2);
   }
 }
 
@@ -47,8 +47,8 @@ Values FragmentLoader::loadRows(int64_t row, int64_t k) {
   Value rowInPart = isOperandB ? eightAndBit(4) : b.bitAnd(lane, 15);
   if (warp)
     rowInPart = b.add(b.mul(warp, fragmentRows), rowInPart);
-  Value vector = b.add(isOperandB ? bit(3) : b.shiftRight(lane, 4), bytes % panelBytes / vectorBytes);
-  return load(bytes / panelBytes * panelStride + row * panelBytes, rowInPart, vector);
+  Value vector = b.add(isOperandB ? bit(3) : b.shiftRight(lane, 4), bytes % stripBytes / vectorBytes);
+  return load(bytes / stripBytes * stripStride + row * stripBytes, rowInPart, vector);
 }
 
 /// Rows of memory are one element of K each. Lanes 0 to 7 and 16 to 23 point to the first eight rows of the operand,
@@ -59,14 +59,14 @@ Values FragmentLoader::loadColumns(int64_t row, int64_t k) {
   Value vector = isOperandB ? b.shiftRight(lane, 4) : bit(3);
   if (warp)
     vector = b.add(b.mul(warp, 2), vector);
-  return load(bytes / panelBytes * panelStride + k * panelBytes, depth,
-              b.add(vector, bytes % panelBytes / vectorBytes));
+  return load(bytes / stripBytes * stripStride + k * stripBytes, depth,
+              b.add(vector, bytes % stripBytes / vectorBytes));
 }
 
 Values FragmentLoader::load(int64_t offset, Value row, Value vector) {
   if (firstVector)
     vector = b.add(vector, firstVector);
   Value place = swizzle.place(b, row, vector);
-  Value inPanel = b.add(b.mul(row, panelBytes), b.shiftLeft(place, 4));
-  return ptx::loadMatrix(b, b.byteOffset(b.byteOffset(first, offset), inPanel), 4, isTransposed);
+  Value inStrip = b.add(b.mul(row, stripBytes), b.shiftLeft(place, 4));
+  return ptx::loadMatrix(b, b.byteOffset(b.byteOffset(first, offset), inStrip), 4, isTransposed);
 }

@@ -15,7 +15,7 @@ namespace sparsec {
 class FragmentLoader {
 public:
   /// `firstRow` and `firstColumn` are those of the view in its buffer, or null. A column begins a 16-byte vector, and
-  /// the view does not go beyond its panel. `groupRows` are the rows that a group loads at a time.
+  /// the view does not go beyond its strip. `groupRows` are the rows that a group loads at a time.
   FragmentLoader(KernelBuilder &b, LoadFragmentOp op, Ring &ring, mlir::Value slot, mlir::Value firstRow,
                  mlir::Value firstColumn, mlir::Value threadInGroup, int64_t groupRows);
 
@@ -34,7 +34,7 @@ private:
 
   KernelBuilder &b;
   ViewType view;
-  int64_t panelBytes, panelStride, groupRows;
+  int64_t stripBytes, stripStride, groupRows;
   Swizzle swizzle;
   bool isTransposed, isOperandB;
   mlir::Value lane, warp, first, firstVector;

@@ -37,7 +37,7 @@ public:
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
   // The layout of a buffer (BufferType).
-  int64_t panelBytes(int64_t buffer) { return bufferType(buffer).getPanelBytes(); }
+  int64_t stripBytes(int64_t buffer) { return bufferType(buffer).getStripBytes(); }
   Swizzle swizzle(int64_t buffer) { return Swizzle::ofBytes(bufferType(buffer).getSwizzle()); }
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
 

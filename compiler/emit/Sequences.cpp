@@ -139,17 +139,17 @@ void RowClearing::emit() {
     clearPart(static_cast<int64_t>(part));
 }
 
-/// A row is `panelBytes` in each panel of the buffer, in any order of the swizzle.
+/// A row is `stripBytes` in each strip of the buffer, in any order of the swizzle.
 void RowClearing::clearPart(int64_t part) {
-  const int64_t panelBytes = ring.panelBytes(0), vectors = panelBytes / vectorBytes;
-  const int64_t panels = ring.bufferColumns(0) * ring.elementBytes(0) / panelBytes;
+  const int64_t stripBytes = ring.stripBytes(0), vectors = stripBytes / vectorBytes;
+  const int64_t strips = ring.bufferColumns(0) * ring.elementBytes(0) / stripBytes;
   Value zeros = b.vector(Values(4, b.i32(0)));
   Value first = b.add(larger(b, b.i32(0), from[part]), b.divide(thread, vectors));
   Value column = b.mul(b.modulo(thread, vectors), vectorBytes);
   b.forLoop(first, b.i32(rows), b.i32(threads / vectors), {}, [&](Value row, ValueRange) {
-    Value begin = b.byteOffset(slot, b.add(b.mul(b.add(row, part * rows), panelBytes), column));
-    for (int64_t panel = 0; panel < panels; ++panel)
-      LLVM::StoreOp::create(b, zeros, b.byteOffset(begin, panel * ring.bufferRows(0) * panelBytes),
+    Value begin = b.byteOffset(slot, b.add(b.mul(b.add(row, part * rows), stripBytes), column));
+    for (int64_t strip = 0; strip < strips; ++strip)
+      LLVM::StoreOp::create(b, zeros, b.byteOffset(begin, strip * ring.bufferRows(0) * stripBytes),
                             /*alignment=*/vectorBytes);
     return Values();
   });

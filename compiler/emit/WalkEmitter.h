@@ -26,7 +26,7 @@ public:
   /// The i32 of a step.
   virtual KernelBuilder::Values first() = 0;
   virtual KernelBuilder::Values next(mlir::ValueRange step) = 0;
-  /// What a step visits.
+  /// The values that a step visits.
   virtual KernelBuilder::Values read(mlir::ValueRange step) = 0;
 };
 

@@ -45,6 +45,7 @@ public:
   std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const override {
     return makeAttentionBuilder(kernel, opOf(kernel), schedule);
   }
+  bool hasParts() const override { return true; }
   OperationRecord describe(KernelOp kernel) const override;
   void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const override;
   /// Rows are whole units by their static size.

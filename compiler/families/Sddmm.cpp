@@ -195,7 +195,7 @@ void SddmmParts::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, const Stor
 //   each group of consumers multiplies its rows of A by the columns of its blocks, with one product in flight.
 //
 // A group whose blocks fill at most half of its columns multiplies half as many.
-constexpr int64_t bytesOfPanelRow = 128; // of a buffer, whose elements have 2 bytes
+constexpr int64_t bytesOfStripRow = 128; // of a buffer, whose elements have 2 bytes
 
 class SddmmRoles : public SddmmParts {
 public:
@@ -297,7 +297,7 @@ Value SddmmRoles::announcedBytes(ImplicitLocOpBuilder &b, const SharedTile &tile
   Value blocks = arith::MinSIOp::create(b, ofCta, rest);
   int64_t columnsOfCopy = isRightTransposed() ? pattern.getBlockColumns() : stride();
   return named(
-      add(b, multiply(b, blocks, columnsOfCopy * bytesOfPanelRow), int64_t(schedule.getTileM()) * bytesOfPanelRow),
+      add(b, multiply(b, blocks, columnsOfCopy * bytesOfStripRow), int64_t(schedule.getTileM()) * bytesOfStripRow),
       "bytes");
 }
 

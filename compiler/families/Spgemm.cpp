@@ -107,7 +107,7 @@ SpgemmParts::Pair SpgemmParts::Pair::of(ValueRange values) {
   return {named(values[0], "left"), named(values[1], "right"), values.size() > 2 ? named(values[2], "k") : Value()};
 }
 
-/// The buffer of B has the columns of the schedule: whole panels of a tensor copy, or a power of two.
+/// The buffer of B has the columns of the schedule: whole strips of a tensor copy, or a power of two.
 Value SpgemmParts::makeRing(ImplicitLocOpBuilder &b) {
   Type buffers[] = {bufferOf(schedule, schedule.getTileM(), schedule.getTileK(), elementType()),
                     bufferOf(schedule, schedule.getTileK(), schedule.getTileN(), elementType())};

@@ -46,7 +46,7 @@ ProblemDescription describeProblem(SpmmOp spmm, const Expectations &expected) {
   return problem;
 }
 
-/// fp8, which only some chips multiply.
+/// Says why a chip has no schedule for a product: only some chips multiply fp8.
 LogicalResult refuse(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
   const char *type = nameOf(problem.elementType);
   if (problem.wTransposed)
@@ -59,7 +59,7 @@ LogicalResult refuse(KernelOp kernel, const ProblemDescription &problem, const C
   return kernel.emitOpError("expects the host or a chip that multiplies ") << type << ", but got " << chip.name;
 }
 
-/// This op has schedules of all kinds.
+/// The op has schedules of all kinds.
 class ProductSelection : public SelectionFor<ProblemDescription> {
 public:
   using SelectionFor::SelectionFor;
@@ -93,12 +93,14 @@ public:
             opOf(kernel).getXScale() ? std::min<int64_t>(depth, SPARSEC_X_SCALE_DEPTH) : depth};
   }
   std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const override;
+  bool hasRowsOfResultColumns(KernelOp kernel) const override { return opOf(kernel).getXLayout() == DenseLayout::kn; }
+  TypedValue<BsrType> packedMatrix(KernelOp kernel) const override { return opOf(kernel).getMatrix(); }
   OperationRecord describe(KernelOp kernel) const override;
   void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const override;
   bool readsSingleElements(uint32_t slot) const override {
     return slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE;
   }
-  /// Tensor stores do (tensor loads do not), and so do the copies of X without a tensor map.
+  /// Tensor stores move whole units, tensor loads do not. The copies of X without a tensor map do.
   bool movesWholeUnits(uint32_t /*kind*/, uint32_t slot, bool hasTensorMap) const override {
     return (slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap);
   }

@@ -202,7 +202,7 @@ static void addWgmmaCandidatesOfBlocks(const ProblemDescription &problem, const 
     schedule.instruction = info.instruction;
     schedule.copy = copy;
     schedule.tileM = consumers * info.m;
-    schedule.tileN = columnsOfPanels(problem.tileColumns);
+    schedule.tileN = columnsOfStrips(problem.tileColumns);
     schedule.tileK = stageDepth(info, problem);
     schedule.consumersM = consumers;
     shareRegisters(schedule, 40, chip);

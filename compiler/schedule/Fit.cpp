@@ -304,7 +304,7 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
 /// There are as many stages as producers, or more: a producer that comes back to a slot has then seen that the slot's
 /// stage before the last one was read.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
-  constexpr int64_t mostProducts = 32, mostColumns = 256, columnsOfPanel = 64, warpsOfWarpgroup = 4;
+  constexpr int64_t mostProducts = 32, mostColumns = 256, columnsOfStrip = 64, warpsOfWarpgroup = 4;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   if (schedule.copy != CopyMethod::Tma)
     return broken(Limit::Instruction, fmt::format("expects copy = {} for walk = streams, but got {}",
@@ -320,8 +320,8 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
   return firstBroken(
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
-       multipleOf("tile_n", schedule.tileN, columnsOfPanel),
-       inRange("tile_n", schedule.tileN, columnsOfPanel, mostColumns),
+       multipleOf("tile_n", schedule.tileN, columnsOfStrip),
+       inRange("tile_n", schedule.tileN, columnsOfStrip, mostColumns),
        // The products of a column are in two chunks at most.
        inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + (isOfWarps ? 0 : 1)),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
@@ -418,9 +418,8 @@ Fit sparsec::checkSharedMemory(const Schedule &schedule, int64_t total, const Ch
                                          schedule.ctasPerSm, chip.name))});
 }
 
-/// Where the problem says the columns of a tile, a tile is whole rows of a block of the result, and a step a part of a
-/// pair of blocks. A consumer with one instruction has all
-/// columns of the block.
+/// If the problem fixes the columns of a tile, a tile is whole rows of a block of the result, and a step is a part of a
+/// pair of blocks. A consumer with one instruction then has all columns of the block.
 static Fit checkTileOfBlock(const Schedule &schedule, const ProblemDescription &problem) {
   if (problem.tileColumns == 0)
     return {};

@@ -54,18 +54,18 @@ int64_t sparsec::chunks(const Schedule &schedule, int64_t blockColumns) {
   return (blockColumns + schedule.tileK - 1) / schedule.tileK;
 }
 
-int64_t sparsec::columnsOfPanels(int64_t columns) {
-  constexpr int64_t panel = 64;
-  return (columns + panel - 1) / panel * panel;
+int64_t sparsec::columnsOfStrips(int64_t columns) {
+  constexpr int64_t strip = 64;
+  return (columns + strip - 1) / strip * strip;
 }
 
 int64_t sparsec::blockStride(MatrixInstruction instruction, int64_t blockColumns, bool isTransposed) {
-  constexpr int64_t columnsOfPanel = 64;
+  constexpr int64_t columnsOfStrip = 64;
   if (infoOf(instruction).slotLayout == SlotLayout::Units16)
     return int64_t(std::bit_ceil(uint64_t(blockColumns)));
-  if (isTransposed && columnsOfPanel % blockColumns == 0)
+  if (isTransposed && columnsOfStrip % blockColumns == 0)
     return blockColumns;
-  return columnsOfPanels(blockColumns);
+  return columnsOfStrips(blockColumns);
 }
 
 int64_t sparsec::blockStride(MatrixInstruction instruction, const SampledDescription &problem) {

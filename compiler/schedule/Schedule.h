@@ -65,8 +65,8 @@ struct SampledDescription : ProblemDescription {
 /// also where a block has fewer, and a tile has a whole block at least.
 ProblemDescription productOf(const SampledDescription &problem, MatrixInstruction instruction);
 
-/// The columns of a buffer for `columns` of B: tensor copies bring whole panels.
-int64_t columnsOfPanels(int64_t columns);
+/// The columns of a buffer for `columns` of B: tensor copies bring whole strips.
+int64_t columnsOfStrips(int64_t columns);
 
 /// The columns of a tile from one block to the next, where each block brings `blockColumns` of B. In slots of units of
 /// 16 bytes they are a power of two. Tensor copies with K contiguous (`isTransposed`) bring blocks side by side.

@@ -95,21 +95,20 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
   YieldOp::create(b, store.getLoc(), ValueRange{body->addArgument(b.getF32Type(), store.getLoc())});
 }
 
-/// The schedules of a kernel's programs in order of preference, with the calls that each program is for. Attention has
-/// a program for keys in parts: in the other ones, a store that is either of two would cost registers. The rows of an X
-/// of K x N are N elements apart. If N is small, that is rarely a multiple of 16 bytes, so the narrowest schedule gets
-/// a second program, for rows that begin anywhere.
+/// The schedules of a kernel's programs in order of preference, with the calls that each program is for. The narrowest
+/// schedule gets a second program for rows that begin anywhere, if rows of an operand may do so (see Family).
 static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
+  const Family &family = familyOf(kernel);
   const size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0; // they come first
   SmallVector<std::pair<ScheduleAttr, Use>> programs;
   for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules()))
     programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
-  if (isa<AttentionOp>(kernel.getAnchor()) && !kernel.getScheduleAttr().isForHost())
+  if (family.hasParts() && !kernel.getScheduleAttr().isForHost())
     programs.insert(programs.begin() + 1, {kernel.getScheduleAttr(), Use::parts});
   if (narrow == 0)
     return programs;
   const ScheduleAttr narrowest = programs.front().first;
-  if (cast<SpmmOp>(kernel.getAnchor()).getXLayout() == DenseLayout::kn && narrowest.getCopy() == Copy::cp_async)
+  if (family.hasRowsOfResultColumns(kernel) && narrowest.getCopy() == Copy::cp_async)
     programs.insert(programs.begin() + 1, {narrowest, Use::narrowAndMisaligned});
   return programs;
 }
@@ -118,11 +117,11 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
 static OwningOpRef<KernelOp> withPackedBlocks(KernelOp kernel) {
   ArrayRef<int64_t> block = *kernel.getPackedBlock();
   OwningOpRef<KernelOp> copy = kernel.clone();
-  auto spmm = cast<SpmmOp>(copy->getAnchor());
-  BsrType stored = spmm.getMatrix().getType();
+  TypedValue<BsrType> matrix = familyOf(*copy).packedMatrix(*copy);
+  BsrType stored = matrix.getType();
   auto packed = BsrType::get(kernel.getContext(), stored.getRows(), stored.getColumns(), stored.getElementType(),
                              block[0], block[1], stored.getTransposed());
-  spmm.getMatrix().setType(packed);
+  matrix.setType(packed);
   copy->setFunctionType(
       FunctionType::get(kernel.getContext(), copy->getBody().getArgumentTypes(), kernel.getResultTypes()));
   return copy;

@@ -109,7 +109,7 @@ BufferType sparsec::bufferOf(ScheduleAttr schedule, int64_t rows, int64_t column
   int64_t permuted = std::min(rowBytes & -rowBytes, mostBytes);
   int64_t swizzle = permuted > vectorBytes ? permuted : 0;
   return BufferType::get(schedule.getContext(), rows, columns, element,
-                         /*panel=*/schedule.getCopy() == Copy::tma ? permuted : 0, swizzle);
+                         /*strip=*/schedule.getCopy() == Copy::tma ? permuted : 0, swizzle);
 }
 
 Value sparsec::makeRing(ImplicitLocOpBuilder &b, ScheduleAttr schedule, ArrayRef<Type> buffers) {

@@ -40,7 +40,7 @@ struct TileCoordinates {
 TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix,
                                 mlir::Value tileRow, mlir::Value panel);
 
-/// A buffer of a ring, in the layout in which the copies of the schedule fill it. Tensor copies write panels, the
+/// A buffer of a ring, in the layout in which the copies of the schedule fill it. Tensor copies write strips, the
 /// longest of 128, 64 and 32 bytes that divide the row, in the swizzle of that length. Threads write whole rows, whose
 /// swizzle has the same length.
 BufferType bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, mlir::Type element);

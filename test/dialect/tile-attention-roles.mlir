@@ -5,8 +5,8 @@
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 64, stages = 3,
                               consumers_m = 2, consumers_n = 1>
-!queries = !sparsec.ring<2, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
-!keys = !sparsec.ring<3, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
+!queries = !sparsec.ring<2, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
+!keys = !sparsec.ring<3, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
 !tensor = tensor<?x?x?x64xbf16>
 
 gpu.module @kernels {
@@ -125,12 +125,12 @@ gpu.module @kernels {
   // CHECK-LABEL: sparsec.program @examples
   sparsec.program @examples attributes {kernel = @examples, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %pattern: !sparsec.pattern<128x64>, %o: tensor<?x?x?x128xbf16>, %lse: tensor<?x?x?xf32>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-    sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+    sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
     // CHECK: sparsec.wait {{.*}} -> i32, i32
-    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> i32, i32
-    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> i32, i32
+    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
     %group = sparsec.group
     %other = arith.addi %group, %group : i32
     %group_row = arith.muli %group, %other : i32
@@ -139,7 +139,7 @@ gpu.module @kernels {
         : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
     // CHECK: sparsec.key_lists
     %lists = sparsec.key_lists %pattern[%batch, %head, %first] : !sparsec.pattern<128x64>
-    %queries = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> <64, 128, bf16, k>
+    %queries = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> <64, 128, bf16, k>
     // CHECK: sparsec.key_walk
     %walk = sparsec.key_walk %lists at %first {causal, rows = 128 : i64}
     // CHECK: sparsec.walk

@@ -247,32 +247,32 @@ gpu.module @kernels {
 
 // -----
 
-// expected-error @+1 {{expects a panel that divides a row of 96 x 'bf16', but got 128 bytes}}
-module @buffer_c1 attributes {sparsec.type = !sparsec.buffer<128, 96, bf16, panel = 128>} {}
+// expected-error @+1 {{expects a strip that divides a row of 96 x 'bf16', but got 128 bytes}}
+module @buffer_c1 attributes {sparsec.type = !sparsec.buffer<128, 96, bf16, strip = 128>} {}
 
 // -----
 
-// expected-error @+1 {{expects a panel that divides a row of 64 x 'bf16', but got 1 bytes}}
-module @buffer_c1_elements attributes {sparsec.type = !sparsec.buffer<128, 64, bf16, panel = 1>} {}
+// expected-error @+1 {{expects a strip that divides a row of 64 x 'bf16', but got 1 bytes}}
+module @buffer_c1_elements attributes {sparsec.type = !sparsec.buffer<128, 64, bf16, strip = 1>} {}
 
 // -----
 
-// expected-error @+1 {{expects a panel that divides a row of 64 x 'bf16', but got -128 bytes}}
-module @buffer_c1_negative attributes {sparsec.type = !sparsec.buffer<128, 64, bf16, panel = -128>} {}
+// expected-error @+1 {{expects a strip that divides a row of 64 x 'bf16', but got -128 bytes}}
+module @buffer_c1_negative attributes {sparsec.type = !sparsec.buffer<128, 64, bf16, strip = -128>} {}
 
 // -----
 
-// expected-error @+1 {{expects a swizzle of 0, 32, 64 or 128 bytes that divides a panel, but got 256}}
-module @buffer_c2 attributes {sparsec.type = !sparsec.buffer<128, 128, bf16, panel = 256>} {}
+// expected-error @+1 {{expects a swizzle of 0, 32, 64 or 128 bytes that divides a strip, but got 256}}
+module @buffer_c2 attributes {sparsec.type = !sparsec.buffer<128, 128, bf16, strip = 256>} {}
 
 // -----
 
-// expected-error @+1 {{expects a swizzle of 0, 32, 64 or 128 bytes that divides a panel, but got 128}}
-module @buffer_c2_panel attributes {sparsec.type = !sparsec.buffer<128, 64, bf16, panel = 64, swizzle = 128>} {}
+// expected-error @+1 {{expects a swizzle of 0, 32, 64 or 128 bytes that divides a strip, but got 128}}
+module @buffer_c2_strip attributes {sparsec.type = !sparsec.buffer<128, 64, bf16, strip = 64, swizzle = 128>} {}
 
 // -----
 
-// expected-error @+1 {{expects a swizzle of 0, 32, 64 or 128 bytes that divides a panel, but got 128}}
+// expected-error @+1 {{expects a swizzle of 0, 32, 64 or 128 bytes that divides a strip, but got 128}}
 module @buffer_c2_row attributes {sparsec.type = !sparsec.buffer<128, 96, bf16, swizzle = 128>} {}
 
 // -----
@@ -362,8 +362,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @tile_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     // expected-error @+1 {{'sparsec.tile_loop' op expects results of the types of its inits, ('!sparsec.cursor'), but got ()}}
     sparsec.tile_loop init(%begin : !sparsec.cursor) {
     ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
@@ -377,8 +377,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @tile_loop_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     // expected-error @+1 {{'sparsec.tile_loop' op expects its body to yield ('!sparsec.cursor'), but got ()}}
     %end = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
     ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
@@ -414,10 +414,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @view_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     // expected-error @+1 {{'sparsec.view' op expects the index of one of the ring's 2 buffers, but got 2}}
-    %a = sparsec.view %ring {index = 2} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 64, bf16, k>
+    %a = sparsec.view %ring {index = 2} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 64, bf16, k>
   }
 }
 
@@ -426,10 +426,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @view_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    // expected-error @+1 {{'sparsec.view' op expects a part of '!sparsec.buffer<64, 64, bf16, panel = 128>', but got '!sparsec.view<128, 64, bf16, k>'}}
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <128, 64, bf16, k>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    // expected-error @+1 {{'sparsec.view' op expects a part of '!sparsec.buffer<64, 64, bf16, strip = 128>', but got '!sparsec.view<128, 64, bf16, k>'}}
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <128, 64, bf16, k>
   }
 }
 
@@ -438,10 +438,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @view_c2_type attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    // expected-error @+1 {{'sparsec.view' op expects a part of '!sparsec.buffer<64, 64, bf16, panel = 128>', but got '!sparsec.view<64, 64, f16, k>'}}
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 64, f16, k>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    // expected-error @+1 {{'sparsec.view' op expects a part of '!sparsec.buffer<64, 64, bf16, strip = 128>', but got '!sparsec.view<64, 64, f16, k>'}}
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 64, f16, k>
   }
 }
 
@@ -450,10 +450,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 128, bf16, mn>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 64, bf16, k>', '!sparsec.view<64, 128, bf16, mn>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
     %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 128, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
@@ -465,10 +465,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c1_major attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 128, bf16, mn>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 128, bf16, mn>', '!sparsec.view<64, 64, bf16, k>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
     %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : !sparsec.view<64, 128, bf16, mn>, !sparsec.view<64, 64, bf16, k>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
@@ -480,10 +480,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> <64, 128, bf16, mn>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 128>
     // expected-error @+1 {{'sparsec.product' op expects a depth from 1 to 64, but got 80}}
     %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 128, bf16, mn>, !sparsec.pending<64, 128> -> !sparsec.pending<64, 128>
@@ -656,10 +656,10 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
     %zero = arith.constant 0 : i32
     %registers = sparsec.zero : !sparsec.accumulator<64, 64>
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<128, 128, f8E4M3FN, panel = 128>]>
-    %slot = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<128, 128, f8E4M3FN, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<128, 128, f8E4M3FN, panel = 128>]> -> <64, 128, f8E4M3FN, k>
-    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<128, 128, f8E4M3FN, panel = 128>]> -> <128, 128, f8E4M3FN, k>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<128, 128, f8E4M3FN, strip = 128>]>
+    %slot = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<128, 128, f8E4M3FN, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<128, 128, f8E4M3FN, strip = 128>]> -> <64, 128, f8E4M3FN, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<128, 128, f8E4M3FN, strip = 128>]> -> <128, 128, f8E4M3FN, k>
     // expected-error @+1 {{'sparsec.product' op expects registers of '!sparsec.pending<64, 128>' for a pending product without an accumulator, but got '!sparsec.accumulator<64, 64>'}}
     %p = sparsec.product %a[%slot], %b[%slot] in(%registers : !sparsec.accumulator<64, 64>) {depth = 128} : !sparsec.view<64, 128, f8E4M3FN, k>, !sparsec.view<128, 128, f8E4M3FN, k> -> !sparsec.pending<64, 128>
   }
@@ -728,11 +728,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the index of one of the ring's 2 buffers, but got 2}}
-    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 2} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 2} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
   }
 }
 
@@ -741,11 +741,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects 2 coordinates, but got 1}}
-    sparsec.copy %x[%zero] to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    sparsec.copy %x[%zero] to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
   }
 }
 
@@ -754,11 +754,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c2_blocks attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects 3 coordinates, but got 2}}
-    sparsec.copy %w[%zero, %zero] to %ring[%begin] {index = 0} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    sparsec.copy %w[%zero, %zero] to %ring[%begin] {index = 0} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
   }
 }
 
@@ -767,11 +767,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects block columns only for blocks of a matrix, but got some for 'tensor<?x?xbf16>'}}
-    sparsec.copy %x[%zero, %zero] block_columns(%zero) to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    sparsec.copy %x[%zero, %zero] block_columns(%zero) to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
   }
 }
 
@@ -780,9 +780,9 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @wait_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
     // expected-error @+1 {{'sparsec.wait' op expects no message, or two of a ring with messages, but got 1}}
-    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]> -> i32
+    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> i32
   }
 }

@@ -12,15 +12,15 @@
 gpu.module @kernels {
   sparsec.program @promoted attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E5M2>, %y: tensor<?x?xbf16>, %scales: tensor<?xf32>, %x_scale: tensor<?x?xf32>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<256, 128, f8E5M2, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<256, 128, f8E5M2, strip = 128>]>
     %scale_ring = sparsec.ring {name = "scale_ring"} : <2, [!sparsec.buffer<1, 256, f32>]>
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %c128 = arith.constant 128 : i32
       %a = sparsec.view %ring {index = 0 : i64}
-          : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<256, 128, f8E5M2, panel = 128>]> -> <64, 128, f8E4M3FN, k>
+          : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<256, 128, f8E5M2, strip = 128>]> -> <64, 128, f8E4M3FN, k>
       %b = sparsec.view %ring rows(%c128) {index = 1 : i64}
-          : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<256, 128, f8E5M2, panel = 128>]> -> <128, 128, f8E5M2, k>
-      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, panel = 128>, !sparsec.buffer<256, 128, f8E5M2, panel = 128>]>
+          : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<256, 128, f8E5M2, strip = 128>]> -> <128, 128, f8E5M2, k>
+      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<256, 128, f8E5M2, strip = 128>]>
       %block = arith.constant 3 : i32
       %zero = sparsec.zero : !sparsec.accumulator<64, 256>
       // CHECK: %[[SUM:.*]] = sparsec.zero : !sparsec.accumulator<64, 256>

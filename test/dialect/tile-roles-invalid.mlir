@@ -7,10 +7,10 @@
 gpu.module @kernels {
   sparsec.program @product_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, mn>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, mn>
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 64, bf16>
     // expected-error @+1 {{'sparsec.product' op expects a cursor for a view, and none for a fragment}}
     %p = sparsec.product %fragment[%begin], %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<64, 64, bf16, mn> -> !sparsec.pending<64, 64>
@@ -22,10 +22,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c1_fragment attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, mn>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, mn>
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 64, bf16>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.fragment<64, 64, bf16>', '!sparsec.view<64, 64, bf16, mn>', '!sparsec.pending<64, 128>'}}
     %p = sparsec.product %fragment, %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<64, 64, bf16, mn> -> !sparsec.pending<64, 128>
@@ -37,9 +37,9 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @load_fragment_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
     // expected-error @+1 {{'sparsec.load_fragment' op expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got '!sparsec.fragment<64, 32, bf16>' of '!sparsec.view<64, 64, bf16, k>'}}
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 32, bf16>
   }
@@ -50,11 +50,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
-    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: 0, 65>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: 0, 65>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -63,11 +63,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c4_first attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
-    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: -1, 8>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: -1, 8>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -76,11 +76,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c4_end attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
-    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: 60, 8>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: 60, 8>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -89,11 +89,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @post_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.post' op expects no message, or two of a ring with messages, but got 1}}
-    sparsec.post %ring[%begin] (%zero) : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.post %ring[%begin] (%zero) : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -102,11 +102,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @post_c1_ring attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.post' op expects no message, or two of a ring with messages, but got 2}}
-    sparsec.post %ring[%begin] (%zero, %zero) : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.post %ring[%begin] (%zero, %zero) : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -115,10 +115,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @wait_c1_one attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     // expected-error @+1 {{'sparsec.wait' op expects no message, or two of a ring with messages, but got 1}}
-    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> i32
+    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> i32
   }
 }
 

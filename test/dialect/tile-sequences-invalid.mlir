@@ -37,9 +37,9 @@ gpu.module @kernels {
   sparsec.program @clear_rows_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     // expected-error @+1 {{'sparsec.clear_rows' op expects numbers for equal parts of 64 rows, but got 3}}
-    sparsec.clear_rows %ring[%c] from(%zero, %zero, %zero) : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.clear_rows %ring[%c] from(%zero, %zero, %zero) : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }

@@ -5,7 +5,7 @@
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 2,
                               consumers_m = 2, consumers_n = 1>
-!ring = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+!ring = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
 !tensor = tensor<1x?x?x128xbf16>
 !pages = tensor<?x?x64x128xbf16>
 
@@ -54,8 +54,8 @@ gpu.module @kernels {
   ^bb0(%q: tensor<1x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>):
     %head = arith.constant 0 : i32
     %panel = arith.constant 1 : i32
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
     // CHECK: sparsec.packed_tile
     %row, %block = sparsec.packed_tile %q, %starts[%head, %panel] {rows = 128 : i64}
         : tensor<1x?x?x128xbf16>, tensor<?xi32>
@@ -63,7 +63,7 @@ gpu.module @kernels {
     %page, %page_row = sparsec.find_page %table, %k[%row, %block] of %panel
         : tensor<?x?xi32>, tensor<?x?x64x128xbf16>
     // CHECK: sparsec.clear_rows
-    sparsec.clear_rows %ring[%c] from(%panel) : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    sparsec.clear_rows %ring[%c] from(%panel) : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
   }
   // CHECK-LABEL: sparsec.program @examples_of_rows
   sparsec.program @examples_of_rows attributes {kernel = @examples, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {

@@ -8,7 +8,7 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory from 0 to 16384, but buffer 0 of a ring has 1024 to 17408}}
   sparsec.program @program_c2 attributes {kernel = @k, variant = 0, alignment = 16, shared_memory = 16384, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring {offsets = array<i64: 1024>} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 1024>} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -18,7 +18,7 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory from 0 to 16400, but the barriers of a ring have 16384 to 16416}}
   sparsec.program @program_c2_barriers attributes {kernel = @k, variant = 0, alignment = 16, shared_memory = 16400, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring {offsets = array<i64: 0>, barrier_offset = 16384} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 0>, barrier_offset = 16384} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -38,8 +38,8 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory without overlaps, but the barriers of a ring have 16384 to 16432, and the barriers of a ring have 16424 to 16472}}
   sparsec.program @program_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring {offsets = array<i64: 0>, messages, barrier_offset = 16384} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %second = sparsec.ring {offsets = array<i64: 17408>, messages, barrier_offset = 16424} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 0>, messages, barrier_offset = 16384} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %second = sparsec.ring {offsets = array<i64: 17408>, messages, barrier_offset = 16424} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -49,7 +49,7 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory without overlaps, but buffer 0 of a ring has 0 to 16384, and the staging of a store has 8192 to 12288}}
   sparsec.program @program_c3_staging attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring {offsets = array<i64: 0>} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 0>} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %zero = arith.constant 0 : i32
       %sum = sparsec.zero : !sparsec.accumulator<64, 64>
@@ -68,7 +68,7 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects buffers of tensor copies at multiples of 1024 bytes}}
   sparsec.program @program_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring {offsets = array<i64: 512>} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 512>} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -78,7 +78,7 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory from 0 to 65536, but buffer 0 of a ring has 1024 to 9223372036854775807}}
   sparsec.program @program_c2_sizes attributes {kernel = @k, variant = 0, alignment = 16, shared_memory = 65536, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring {offsets = array<i64: 1024>} : <4611686018427387904, [!sparsec.buffer<4611686018427387904, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 1024>} : <4611686018427387904, [!sparsec.buffer<4611686018427387904, 64, bf16, strip = 128>]>
   }
 }
 
@@ -87,12 +87,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c8 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128, swizzle = 64>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>]>
     sparsec.role "producer" thread(1) registers(40) {
-      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128, swizzle = 64>]>
+      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>]>
       %row = arith.constant 0 : i32
-      // expected-error @+1 {{'sparsec.copy' op expects a buffer of panels with the swizzle of their length, but got '!sparsec.buffer<64, 64, bf16, panel = 128, swizzle = 64>'}}
-      sparsec.copy %x[%row, %row] to %ring[%c] {index = 0} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128, swizzle = 64>]>
+      // expected-error @+1 {{'sparsec.copy' op expects a buffer of strips with the swizzle of their length, but got '!sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>'}}
+      sparsec.copy %x[%row, %row] to %ring[%c] {index = 0} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>]>
     }
   }
 }
@@ -106,7 +106,7 @@ gpu.module @kernels {
     sparsec.role "producer" thread(1) registers(40) {
       %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
       %row = arith.constant 0 : i32
-      // expected-error @+1 {{'sparsec.copy' op expects a buffer of panels with the swizzle of their length, but got '!sparsec.buffer<64, 64, bf16>'}}
+      // expected-error @+1 {{'sparsec.copy' op expects a buffer of strips with the swizzle of their length, but got '!sparsec.buffer<64, 64, bf16>'}}
       sparsec.copy %x[%row, %row] to %ring[%c] {index = 0} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>]>
     }
   }

@@ -3,9 +3,9 @@
 gpu.module @kernels {
   sparsec.program @load_fragment_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16, panel = 128>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<32, 64, bf16, panel = 128>]> -> <32, 64, bf16, mn>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<32, 64, bf16, strip = 128>]> -> <32, 64, bf16, mn>
     // expected-error @+1 {{'sparsec.load_fragment' op expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got '!sparsec.fragment<32, 64, bf16>' of '!sparsec.view<32, 64, bf16, mn>'}}
     %fragment = sparsec.load_fragment %a[%begin] : <32, 64, bf16, mn> -> <32, 64, bf16>
   }
@@ -16,9 +16,9 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
     %true = arith.constant true
     // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
     %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k> -> !sparsec.pending<64, 64>
@@ -57,11 +57,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c8 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma, without block_columns, into a buffer with rows of 64 bytes}}
-    sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -70,11 +70,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c8_tensor attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 32, bf16, panel = 64>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 32, bf16, panel = 64>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma}}
-    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 0, lines} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 32, bf16, panel = 64>]>
+    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 0, lines} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
   }
 }
 
@@ -83,11 +83,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c8_cut attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 32x32>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 32, bf16, panel = 64>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 32, bf16, panel = 64>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 32, bf16, strip = 64>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 32, bf16, strip = 64>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 32x32>, <2, [!sparsec.buffer<32, 32, bf16, panel = 64>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 32x32>, <2, [!sparsec.buffer<32, 32, bf16, strip = 64>]>
   }
 }
 
@@ -125,9 +125,9 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c7 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
     %fragment = sparsec.load_fragment %a[%c] : <64, 64, bf16, k> -> <64, 64, bf16>
     // expected-error @+1 {{'sparsec.product' op expects a fragment as B only with mma_sync and a fragment as A}}
     %p = sparsec.product %fragment, %fragment {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.fragment<64, 64, bf16> -> !sparsec.pending<64, 64>
@@ -167,9 +167,9 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @load_fragment_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
     // expected-error @+1 {{'sparsec.load_fragment' op expects as_b only with mma_sync}}
     %fragment = sparsec.load_fragment %a[%c] {as_b} : <64, 64, bf16, k> -> <64, 64, bf16>
   }

@@ -10,8 +10,8 @@ gpu.module @kernels {
   // CHECK-SAME: walk = streams, block_stages = 3
   sparsec.program @streams attributes {kernel = @k, variant = 0, alignment = 16, schedule = #schedule} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %columns = sparsec.ring : <4, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-    %blocks = sparsec.ring {releases = 1 : i64} : <9, [!sparsec.buffer<128, 32, bf16, panel = 64>]>
+    %columns = sparsec.ring : <4, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+    %blocks = sparsec.ring {releases = 1 : i64} : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
     sparsec.role "consumer" warpgroup(3) registers(160) {
       %i = sparsec.group
       // CHECK: sparsec.read_plan stage_offsets[
@@ -25,12 +25,12 @@ gpu.module @kernels {
       // CHECK: sparsec.read_plan chunk_blocks[
       %block = sparsec.read_plan chunk_blocks[%chunk]
       %exists = arith.cmpi ne, %word, %block : i32
-      %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-      %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16, panel = 64>]>
-      %part = sparsec.view %columns rows(%column) {index = 0 : i64} : <4, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> <32, 128, bf16, mn>
+      %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+      %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
+      %part = sparsec.view %columns rows(%column) {index = 0 : i64} : <4, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> <32, 128, bf16, mn>
       // CHECK: sparsec.load_fragment %{{.*}}[%{{.*}}] : <32, 128, bf16, mn> -> <128, 32, bf16>
       %fragment = sparsec.load_fragment %part[%slot] : <32, 128, bf16, mn> -> <128, 32, bf16>
-      %b = sparsec.view %blocks rows(%i) {index = 0 : i64} : <9, [!sparsec.buffer<128, 32, bf16, panel = 64>]> -> <32, 32, bf16, k>
+      %b = sparsec.view %blocks rows(%i) {index = 0 : i64} : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]> -> <32, 32, bf16, k>
       %zero = sparsec.zero : !sparsec.accumulator<128, 32>
       // CHECK: sparsec.product {{.*}} if %{{.*}} {depth = 32 : i64}
       %p = sparsec.product %fragment, %b[%c], %zero if %exists {depth = 32 : i64} : !sparsec.fragment<128, 32, bf16>, !sparsec.view<32, 32, bf16, k>, !sparsec.accumulator<128, 32> -> !sparsec.pending<128, 32>
@@ -43,9 +43,9 @@ gpu.module @kernels {
     }
     sparsec.role "w0" thread(1) registers(32) {
       %zero = arith.constant 0 : i32
-      %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16, panel = 64>]>
+      %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
       // CHECK: sparsec.copy {{.*}} {index = 0 : i64, lines, rows = array<i64: 96, 32>}
-      sparsec.copy %w[%zero, %zero, %zero] to %blocks[%c] {index = 0 : i64, lines, rows = array<i64: 96, 32>} : !sparsec.bsr<?x?xbf16, block = 32x32>, <9, [!sparsec.buffer<128, 32, bf16, panel = 64>]>
+      sparsec.copy %w[%zero, %zero, %zero] to %blocks[%c] {index = 0 : i64, lines, rows = array<i64: 96, 32>} : !sparsec.bsr<?x?xbf16, block = 32x32>, <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
     }
   }
 }
@@ -56,32 +56,32 @@ gpu.module @warps {
   // CHECK-SAME: adjacent_columns
   sparsec.program @warp_streams attributes {adjacent_columns, kernel = @k, variant = 0, alignment = 16, schedule = #warps} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %columns = sparsec.ring : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
-    %blocks = sparsec.ring : <12, [!sparsec.buffer<64, 16, bf16, panel = 32>]>
+    %columns = sparsec.ring : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
+    %blocks = sparsec.ring : <12, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
     // CHECK: sparsec.role "consumer" warp(4)
     sparsec.role "consumer" warp(4) registers(152) {
       %i = sparsec.group
       %zero = arith.constant 0 : i32
       %exists = arith.cmpi ne, %i, %zero : i32
-      %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
-      %c = sparsec.cursor %blocks : <12, [!sparsec.buffer<64, 16, bf16, panel = 32>]>
+      %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
+      %c = sparsec.cursor %blocks : <12, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
       sparsec.copy_group if %exists {
         // CHECK: sparsec.copy {{.*}} {index = 0 : i64, rows = array<i64: 16, 16>}
-        sparsec.copy %w[%i, %zero, %zero] to %blocks[%c] {index = 0 : i64, rows = array<i64: 16, 16>} : !sparsec.bsr<?x?xbf16, block = 16x16>, <12, [!sparsec.buffer<64, 16, bf16, panel = 32>]>
+        sparsec.copy %w[%i, %zero, %zero] to %blocks[%c] {index = 0 : i64, rows = array<i64: 16, 16>} : !sparsec.bsr<?x?xbf16, block = 16x16>, <12, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
       }
       sparsec.await_copies {outstanding = 0 : i64}
       // CHECK: sparsec.barrier {group}
       sparsec.barrier {group}
-      sparsec.wait %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
-      %block = sparsec.view %blocks rows(%i) {index = 0 : i64} : <12, [!sparsec.buffer<64, 16, bf16, panel = 32>]> -> <16, 16, bf16, k>
+      sparsec.wait %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
+      %block = sparsec.view %blocks rows(%i) {index = 0 : i64} : <12, [!sparsec.buffer<64, 16, bf16, strip = 32>]> -> <16, 16, bf16, k>
       %a = sparsec.load_fragment %block[%c] : <16, 16, bf16, k> -> <16, 16, bf16>
-      %part = sparsec.view %columns columns(%i) {index = 0 : i64} : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>]> -> <64, 16, bf16, k>
+      %part = sparsec.view %columns columns(%i) {index = 0 : i64} : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]> -> <64, 16, bf16, k>
       // CHECK: sparsec.load_fragment %{{.*}}[%{{.*}}] {as_b} : <64, 16, bf16, k> -> <64, 16, bf16>
       %b = sparsec.load_fragment %part[%slot] {as_b} : <64, 16, bf16, k> -> <64, 16, bf16>
       %none = sparsec.zero : !sparsec.accumulator<16, 64>
       // CHECK: sparsec.product %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{.*}} if %{{.*}} {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>
       %sum = sparsec.product %a, %b, %none if %exists {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>, !sparsec.accumulator<16, 64> -> !sparsec.accumulator<16, 64>
-      sparsec.release %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
+      sparsec.release %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
     }
     sparsec.role "x" thread(1) registers(40) {
     }

@@ -182,11 +182,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c3_tma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the columns of its 1 blocks, but got 2}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -260,11 +260,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_tma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, panel = 64>, !sparsec.buffer<32, 64, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, panel = 64>, !sparsec.buffer<32, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, strip = 64>, !sparsec.buffer<32, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, strip = 64>, !sparsec.buffer<32, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, panel = 128>', but got 2}}
-    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, panel = 64>, !sparsec.buffer<32, 64, bf16, panel = 128>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, strip = 128>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, strip = 64>, !sparsec.buffer<32, 64, bf16, strip = 128>]>
   }
 }
 

@@ -4,7 +4,7 @@ gpu.module @kernels {
   sparsec.program @ring_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
     // expected-error @+1 {{expects releases to be at least 1, for a ring without messages, but got 0}}
-    %ring = sparsec.ring {releases = 0} : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {releases = 0} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -14,7 +14,7 @@ gpu.module @kernels {
   sparsec.program @ring_c3_messages attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
     // expected-error @+1 {{expects releases to be at least 1, for a ring without messages, but got 1}}
-    %ring = sparsec.ring {messages, releases = 1} : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {messages, releases = 1} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
 
@@ -23,13 +23,13 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @release_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     sparsec.role "x" thread(1) registers(0) {
-      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
       %n = arith.constant 1 : i32
       %true = arith.constant true
       // expected-error @+1 {{'sparsec.release' op expects a role of one thread, and no condition, to release a slot for other groups}}
-      sparsec.release %ring[%c] for(%n) if %true : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+      sparsec.release %ring[%c] for(%n) if %true : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     }
   }
 }
@@ -39,13 +39,13 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @release_c1_group attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     sparsec.role "x" warpgroup(1) registers(0) {
-      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
       %n = arith.constant 1 : i32
       %true = arith.constant true
       // expected-error @+1 {{'sparsec.release' op expects a role of one thread, and no condition, to release a slot for other groups}}
-      sparsec.release %ring[%c] for(%n) : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+      sparsec.release %ring[%c] for(%n) : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     }
   }
 }
@@ -66,10 +66,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 256, bf16, mn>
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 256, bf16, mn>
     // expected-error @+1 {{expects columns to be a multiple of 8 that divides the 256 of a pending accumulator, but got 96}}
     %p = sparsec.product %a[%c], %b[%c] {columns = 96, depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn> -> !sparsec.pending<64, 256>
   }
@@ -80,10 +80,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c5_eight attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
-    %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
-    %a = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 64, bf16, k>
-    %b = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 256, bf16, mn>
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 256, bf16, mn>
     // expected-error @+1 {{expects columns to be a multiple of 8 that divides the 256 of a pending accumulator, but got 4}}
     %p = sparsec.product %a[%c], %b[%c] {columns = 4, depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn> -> !sparsec.pending<64, 256>
   }

@@ -10,7 +10,7 @@ gpu.module @kernels {
   sparsec.program @windows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #schedule} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     // CHECK: sparsec.ring {releases = 3 : i64, skips}
-    %ring = sparsec.ring {releases = 3 : i64, skips} : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+    %ring = sparsec.ring {releases = 3 : i64, skips} : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     sparsec.role "consumer" warpgroup(3) registers(160) {
       %i = sparsec.group
       // CHECK: sparsec.read_plan window_rows[
@@ -27,19 +27,19 @@ gpu.module @kernels {
       %step_offset = sparsec.read_plan step_offsets[%i]
       // CHECK: %[[POSITION:.*]] = sparsec.read_plan steps[
       %position = sparsec.read_plan steps[%step_offset]
-      %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+      %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
       // CHECK: sparsec.cursor %{{.*}} at(%[[POSITION]])
-      %c = sparsec.cursor %ring at(%position) : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
-      %a = sparsec.view %ring {index = 0 : i64} : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 64, bf16, k>
-      %b = sparsec.view %ring {index = 1 : i64} : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 256, bf16, mn>
+      %c = sparsec.cursor %ring at(%position) : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+      %a = sparsec.view %ring {index = 0 : i64} : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 64, bf16, k>
+      %b = sparsec.view %ring {index = 1 : i64} : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]> -> <64, 256, bf16, mn>
       // CHECK: sparsec.product {{.*}} {columns = 128 : i64, depth = 64 : i64}
       %p = sparsec.product %a[%c], %b[%c] {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn> -> !sparsec.pending<64, 256>
     }
     sparsec.role "x" thread(1) registers(32) {
-      %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+      %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
       %groups = arith.constant 2 : i32
       // CHECK: sparsec.release %{{.*}}[%{{.*}}] for(%{{.*}})
-      sparsec.release %ring[%begin] for(%groups) : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+      sparsec.release %ring[%begin] for(%groups) : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     }
     sparsec.role "w" thread(1) registers(32) {
     }

@@ -1,12 +1,12 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages,sparsec-assign-shared-memory)))' | FileCheck %s
 
-// CHECK-DAG: ![[$WIDE_QUERY:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-// CHECK-DAG: ![[$WIDE_KEY:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16, panel = 128>]>
-// CHECK-DAG: ![[$NARROW_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16, panel = 128>]>
-// CHECK-DAG: ![[$NARROW_KEY:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16, panel = 128>]>
+// CHECK-DAG: ![[$WIDE_QUERY:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+// CHECK-DAG: ![[$WIDE_KEY:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16, strip = 128>]>
+// CHECK-DAG: ![[$NARROW_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16, strip = 128>]>
+// CHECK-DAG: ![[$NARROW_KEY:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16, strip = 128>]>
 // CHECK-DAG: ![[$ONE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 128, bf16, swizzle = 128>]>
 // CHECK-DAG: ![[$ONE_KEY:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<32, 128, bf16, swizzle = 128>]>
-// CHECK-DAG: ![[$THREE_KEY:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, f16, panel = 128>]>
+// CHECK-DAG: ![[$THREE_KEY:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, f16, strip = 128>]>
 
 // Two slots of queries: 2 * 128 * 128 * 2 = 65536. 6 slots of keys or values: 6 * 64 * 128 * 2 = 98304, up to 163840. The
 // control words of the queries: 2 * 24 = 48. The control words of keys and values: 6 * 24 = 144.

@@ -10,22 +10,22 @@
 gpu.module @kernels {
   // The upper word of a descriptor has the swizzle in its two highest bits, 1 for 128 bytes and 2 for 64, and in its
   // lowest bits the bytes of 8 rows, divided by 16 (PTX ISA 9.7.15.5.1.2).
-  // CHECK-LABEL: llvm.func @panels_of_128
+  // CHECK-LABEL: llvm.func @strips_of_128
   // CHECK-SAME: swizzle = 128, box = [64, 64, 1]
   // CHECK-SAME: swizzle = 128, box = [64, 64]
   // CHECK: nvvm.wgmma.fence
   // CHECK: arith.constant 1073741888 : i32
   // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
-  sparsec.program @panels_of_128 attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
+  sparsec.program @strips_of_128 attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
-    %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %zero = arith.constant 0 : i32
       %group = sparsec.group
-      %a = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
-      %b = sparsec.view %ring {index = 1 : i64} : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]> -> <64, 64, bf16, k>
-      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
-      sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
+      %a = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
+      %b = sparsec.view %ring {index = 1 : i64} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
+      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+      sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
       %none = sparsec.zero : !sparsec.pending<64, 64>
       %p = sparsec.product %a[%c], %b[%c], %none {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
       %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
@@ -37,30 +37,30 @@ gpu.module @kernels {
     }
     sparsec.role "producer" thread(1) registers(0) {
       %zero = arith.constant 0 : i32
-      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
-      sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
-      sparsec.post %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
-      sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
-      sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 64, bf16, panel = 128>]>
+      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+      sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+      sparsec.post %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+      sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+      sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
     }
   }
 
-  // CHECK-LABEL: llvm.func @panels_of_64
+  // CHECK-LABEL: llvm.func @strips_of_64
   // CHECK-SAME: swizzle = 64, box = [32, 64, 1]
   // CHECK-SAME: swizzle = 64, box = [32, 64]
   // CHECK: nvvm.wgmma.fence
   // CHECK: arith.constant -2147483616 : i32
   // CHECK-COUNT-4: nvvm.cp.async.bulk.tensor
-  sparsec.program @panels_of_64 attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
+  sparsec.program @strips_of_64 attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
-    %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
+    %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %zero = arith.constant 0 : i32
       %group = sparsec.group
-      %a = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]> -> <64, 64, bf16, k>
-      %b = sparsec.view %ring {index = 1 : i64} : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]> -> <64, 64, bf16, k>
-      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
-      sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
+      %a = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]> -> <64, 64, bf16, k>
+      %b = sparsec.view %ring {index = 1 : i64} : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]> -> <64, 64, bf16, k>
+      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
+      sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
       %none = sparsec.zero : !sparsec.pending<64, 64>
       %p = sparsec.product %a[%c], %b[%c], %none {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
       %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
@@ -72,11 +72,11 @@ gpu.module @kernels {
     }
     sparsec.role "producer" thread(1) registers(0) {
       %zero = arith.constant 0 : i32
-      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
-      sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
-      sparsec.post %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
-      sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
-      sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 64>, !sparsec.buffer<64, 64, bf16, panel = 64>]>
+      %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
+      sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
+      sparsec.post %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
+      sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
+      sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 64>, !sparsec.buffer<64, 64, bf16, strip = 64>]>
     }
   }
 

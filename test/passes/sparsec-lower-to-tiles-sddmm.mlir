@@ -5,8 +5,8 @@
                               consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40,
                               consumer_registers = 232>
 
-// CHECK-DAG: !ring = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<256, 64, bf16, panel = 128>]>
-// CHECK-DAG: !ring1 = !sparsec.ring<3, [!sparsec.buffer<64, 64, f16, panel = 128>, !sparsec.buffer<64, 512, f16, panel = 128>]>
+// CHECK-DAG: !ring = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<256, 64, bf16, strip = 128>]>
+// CHECK-DAG: !ring1 = !sparsec.ring<3, [!sparsec.buffer<64, 64, f16, strip = 128>, !sparsec.buffer<64, 512, f16, strip = 128>]>
 // CHECK: sparsec.program @sampled
 // CHECK: %[[RING:ring]] = sparsec.ring : !ring
 // CHECK: sparsec.role "consumer" warpgroup(2) registers(232) {

@@ -5,7 +5,7 @@
                               consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>
 
 // The ring has whole panels of B, of which products take the columns of a block.
-// CHECK-DAG: !ring = !sparsec.ring<3, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 128, bf16, panel = 128>]>
+// CHECK-DAG: !ring = !sparsec.ring<3, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
 // CHECK: sparsec.program @dense
 // CHECK: %[[RING:ring]] = sparsec.ring : !ring
 // CHECK: sparsec.role "consumer" warpgroup(2) registers(232) {

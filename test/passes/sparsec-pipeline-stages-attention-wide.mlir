@@ -2,11 +2,11 @@
 
 // Wide heads: steps are parts of a key block, queries have one slot, and values, which are narrower, fill a part of theirs.
 
-// CHECK-DAG: ![[$QUERIES:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<128, 192, bf16, panel = 128>]>
-// CHECK-DAG: ![[$KEYS:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<64, 192, bf16, panel = 128>]>
+// CHECK-DAG: ![[$QUERIES:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<128, 192, bf16, strip = 128>]>
+// CHECK-DAG: ![[$KEYS:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<64, 192, bf16, strip = 128>]>
 // CHECK-DAG: ![[$WARP_KEYS:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<32, 192, bf16, swizzle = 128>]>
 // CHECK-DAG: ![[$WARP_VALUES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<32, 128, bf16, swizzle = 128>]>
-// CHECK-DAG: ![[$WIDE_VALUES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<64, 256, bf16, panel = 128>]>
+// CHECK-DAG: ![[$WIDE_VALUES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<64, 256, bf16, strip = 128>]>
 
 // CHECK-LABEL: sparsec.program @roles
 // CHECK: %query_ring = sparsec.ring {messages, name = "query_ring"} : ![[$QUERIES]]

@@ -1,9 +1,9 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// CHECK-DAG: ![[$TWO_QUERIES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
-// CHECK-DAG: ![[$SIX_KEYS:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16, panel = 128>]>
-// CHECK-DAG: ![[$ONE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16, panel = 128>]>
-// CHECK-DAG: ![[$THREE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16, panel = 128>]>
+// CHECK-DAG: ![[$TWO_QUERIES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
+// CHECK-DAG: ![[$SIX_KEYS:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16, strip = 128>]>
+// CHECK-DAG: ![[$ONE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16, strip = 128>]>
+// CHECK-DAG: ![[$THREE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16, strip = 128>]>
 // CHECK-DAG: ![[$ONE_ROLE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<128, 128, bf16, swizzle = 128>]>
 // CHECK-DAG: ![[$ONE_ROLE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<64, 128, bf16, swizzle = 128>]>
 

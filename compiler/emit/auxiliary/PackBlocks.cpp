@@ -5,6 +5,7 @@
 
 #include "PackBlocks.h"
 
+#include "Family.h"
 #include "ProgramContext.h"
 #include "Ptx.h"
 #include "SideKernel.h"
@@ -92,7 +93,7 @@ void BlockPacker::moveVector(Value vector) {
 /// The matrix of the program's kernel, with its stored blocks.
 static BsrType storedMatrix(ProgramOp program) {
   auto kernel = program->getParentOfType<ModuleOp>().lookupSymbol<KernelOp>(program.getKernelAttr());
-  return cast<SpmmOp>(kernel.getAnchor()).getMatrix().getType();
+  return familyOf(kernel).packedMatrix(kernel).getType();
 }
 
 void sparsec::emitPackBlocks(ProgramOp program) {

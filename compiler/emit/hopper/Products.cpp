@@ -11,7 +11,7 @@ using namespace sparsec;
 static constexpr int64_t threadsOfWarpgroup = 128;
 /// The depth of an instruction whose A operand is in registers.
 static constexpr int64_t depthOfFragment = 16;
-/// Core matrices have 8 rows of a panel.
+/// Core matrices have 8 rows of a strip.
 static constexpr int64_t rowsOfGroup = 8;
 
 /// The struct of an accumulator of `rows x columns`.
@@ -21,10 +21,10 @@ static Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns) {
 }
 
 Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value row, Value column) {
-  int64_t index = view.getIndex(), rows = ring.bufferRows(index), panelBytes = ring.panelBytes(index);
+  int64_t index = view.getIndex(), rows = ring.bufferRows(index), stripBytes = ring.stripBytes(index);
   Value first = ring.slotPointer(index, b.i32(0));
   if (row)
-    first = b.byteOffset(first, b.mul(row, panelBytes));
+    first = b.byteOffset(first, b.mul(row, stripBytes));
   if (column)
     first = b.byteOffset(first, b.mul(column, ring.elementBytes(index) * rows));
   return ptx::wgmmaAddress(b, first);
@@ -36,32 +36,32 @@ static Value addressOf(KernelBuilder &b, WgmmaOperand operand) {
   return b.add(operand.address, b.mul(operand.ring.slotOf(operand.slot), slotBytes / vectorBytes));
 }
 
-/// K-major: groups of 8 rows are 8 rows of a panel apart. MN-major: so are groups of 8 rows of K, and panels are all of
+/// K-major: groups of 8 rows are 8 rows of a strip apart. MN-major: so are groups of 8 rows of K, and strips are all of
 /// the buffer's rows apart.
 static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand, Value address) {
-  int64_t index = operand.view.getIndex(), panelBytes = operand.ring.panelBytes(index);
+  int64_t index = operand.view.getIndex(), stripBytes = operand.ring.stripBytes(index);
   bool isMajorK = operand.view.getType().getMajor() == Major::k;
-  int64_t leadingBytes = isMajorK ? vectorBytes : operand.ring.bufferRows(index) * panelBytes;
+  int64_t leadingBytes = isMajorK ? vectorBytes : operand.ring.bufferRows(index) * stripBytes;
   return ptx::wgmmaDescriptor(
       b, address,
-      ptx::wgmmaDescriptorBits(operand.ring.swizzle(index).bytes(), leadingBytes, rowsOfGroup * panelBytes));
+      ptx::wgmmaDescriptorBits(operand.ring.swizzle(index).bytes(), leadingBytes, rowsOfGroup * stripBytes));
 }
 
 /// From the first element to element `k` of the depth, in units of descriptors.
 static int64_t depthOffset(WgmmaOperand operand, int64_t k) {
-  int64_t index = operand.view.getIndex(), panelBytes = operand.ring.panelBytes(index);
+  int64_t index = operand.view.getIndex(), stripBytes = operand.ring.stripBytes(index);
   if (operand.view.getType().getMajor() == Major::mn)
-    return k * panelBytes / vectorBytes;
+    return k * stripBytes / vectorBytes;
   int64_t bytes = k * operand.ring.elementBytes(index);
-  int64_t panel = bytes / panelBytes * operand.ring.bufferRows(index) * panelBytes;
-  return (panel + bytes % panelBytes) / vectorBytes;
+  int64_t strip = bytes / stripBytes * operand.ring.bufferRows(index) * stripBytes;
+  return (strip + bytes % stripBytes) / vectorBytes;
 }
 
 /// From the first row or column that is not along K to number `place`, in units of descriptors.
 static int64_t placeOffset(WgmmaOperand operand, int64_t place) {
   int64_t index = operand.view.getIndex();
   if (operand.view.getType().getMajor() == Major::k)
-    return place * operand.ring.panelBytes(index) / vectorBytes;
+    return place * operand.ring.stripBytes(index) / vectorBytes;
   return place * operand.ring.elementBytes(index) * operand.ring.bufferRows(index) / vectorBytes;
 }
 

@@ -21,7 +21,7 @@ public:
   TensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot)
       : context(context), b(context.b), copy(copy), ring(ring), slot(slot),
         argument(cast<BlockArgument>(copy.getSource()).getArgNumber()), buffer(copy.getIndex()),
-        panelBytes(ring.panelBytes(buffer)) {
+        stripBytes(ring.stripBytes(buffer)) {
     firstRow = 0;
     rows = ring.bufferRows(buffer);
     if (std::optional<ArrayRef<int64_t>> part = copy.getRows()) {
@@ -52,32 +52,32 @@ private:
   CopyOp copy;
   Ring &ring;
   Ring::State slot;
-  int64_t argument, buffer, panelBytes;
+  int64_t argument, buffer, stripBytes;
   int64_t firstRow, rows; // of the buffer, that the copy fills
 };
 
-/// A box for each panel of the buffer and each part of the rows that a box can have. With multicast each CTA of the
-/// cluster loads its share of the rows of a box for all of them. Rows of one panel, as those of K-major operands are,
-/// and columns of whole panels of 64 rows, as those of MN-major operands are, both are `panelBytes` apart. So is what
+/// A box for each strip of the buffer and each part of the rows that a box can have. With multicast each CTA of the
+/// cluster loads its share of the rows of a box for all of them. Rows of one strip, as those of K-major operands are,
+/// and columns of whole strips of 64 rows, as those of MN-major operands are, both are `stripBytes` apart. So is what
 /// begins at `place`.
 void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   int64_t bufferRows = ring.bufferRows(buffer);
   int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts / cluster();
   int64_t columns = copy.getColumns().value_or(ring.bufferColumns(buffer));
-  int64_t inner = panelBytes / ring.elementBytes(buffer);
+  int64_t inner = stripBytes / ring.elementBytes(buffer);
   SmallVector<int64_t> box{inner, boxRows};
   box.resize(coordinates.size(), 1);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
   Value map = context.parameters.tensorMap(mapOf(TensorMapKind::dense, box));
   if (place)
-    destination = b.byteOffset(destination, b.mul(place, panelBytes));
-  for (int64_t panel = 0; panel < columns / inner; ++panel)
+    destination = b.byteOffset(destination, b.mul(place, stripBytes));
+  for (int64_t strip = 0; strip < columns / inner; ++strip)
     for (int64_t part = 0; part < parts; ++part) {
       Values at(llvm::reverse(coordinates)); // innermost first
-      at[0] = b.add(at[0], panel * inner);
+      at[0] = b.add(at[0], strip * inner);
       at[1] = b.add(at[1], part * boxRows * cluster());
-      int64_t offset = (panel * bufferRows + firstRow + part * boxRows * cluster()) * panelBytes;
-      load(b.byteOffset(destination, offset), map, at, full, {1, boxRows, boxRows * panelBytes});
+      int64_t offset = (strip * bufferRows + firstRow + part * boxRows * cluster()) * stripBytes;
+      load(b.byteOffset(destination, offset), map, at, full, {1, boxRows, boxRows * stripBytes});
     }
 }
 
@@ -91,35 +91,35 @@ void TensorCopy::load(Value destination, Value map, Values at, Value full, Share
   ptx::tensorLoadMulticast(b, destination, map, at, full, (1 << cluster()) - 1);
 }
 
-/// Rows of one block as it is stored: {columns, rows, blocks}, a box for each panel of the buffer. With multicast the
-/// CTAs share out the panels if they can: that takes fewer copies than shares of their rows.
+/// Rows of one block as it is stored: {columns, rows, blocks}, a box for each strip of the buffer. With multicast the
+/// CTAs share out the strips if they can: that takes fewer copies than shares of their rows.
 void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
-  int64_t inner = panelBytes / ring.elementBytes(buffer), bufferRows = ring.bufferRows(buffer);
-  int64_t panels = ring.bufferColumns(buffer) / inner, boxRows = rows / cluster();
-  Share share = {1, boxRows, boxRows * panelBytes};
-  if (panels % cluster() == 0) {
-    panels /= cluster();
+  int64_t inner = stripBytes / ring.elementBytes(buffer), bufferRows = ring.bufferRows(buffer);
+  int64_t strips = ring.bufferColumns(buffer) / inner, boxRows = rows / cluster();
+  Share share = {1, boxRows, boxRows * stripBytes};
+  if (strips % cluster() == 0) {
+    strips /= cluster();
     boxRows = rows;
-    share = {0, panels * inner, panels * bufferRows * panelBytes};
+    share = {0, strips * inner, strips * bufferRows * stripBytes};
   }
   Value map = mapOfBlocks({inner, boxRows, 1}, column);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
-  for (int64_t panel = 0; panel < panels; ++panel) {
+  for (int64_t strip = 0; strip < strips; ++strip) {
     Values at(llvm::reverse(coordinates));
     if (cast<BsrType>(copy.getSource().getType()).getTransposed())
       std::swap(at[0], at[1]);
-    at[0] = b.add(at[0], panel * inner);
-    load(b.byteOffset(destination, (panel * bufferRows + firstRow) * panelBytes), map, at, full, share);
+    at[0] = b.add(at[0], strip * inner);
+    load(b.byteOffset(destination, (strip * bufferRows + firstRow) * stripBytes), map, at, full, share);
   }
 }
 
 /// {elements of a line, lines, blocks}: a block as a whole.
 void TensorCopy::copyLines(ValueRange coordinates) {
   constexpr int64_t lineBytes = 128;
-  int64_t boxLines = rows * panelBytes / lineBytes / cluster();
+  int64_t boxLines = rows * stripBytes / lineBytes / cluster();
   auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_lines, argument, /*swizzle=*/lineBytes,
                                 ArrayRef<int64_t>{lineBytes / ring.elementBytes(buffer), boxLines, 1});
-  Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * panelBytes);
+  Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * stripBytes);
   load(destination, context.parameters.tensorMap(map), Values(llvm::reverse(coordinates)), ring.fullBarrier(slot.slot),
        {1, boxLines, boxLines * lineBytes});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec.copy by the tensor memory accelerator: boxes of a panel's bytes times rows, in the swizzle of that length.
+// sparsec.copy by the tensor memory accelerator: boxes of a strip's bytes times rows, in the swizzle of that length.
 
 #ifndef SPARSEC_EMIT_HOPPER_TENSOR_COPY_H
 #define SPARSEC_EMIT_HOPPER_TENSOR_COPY_H

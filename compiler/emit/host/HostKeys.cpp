@@ -3,10 +3,19 @@
 
 #include "host/HostQueries.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 #include <numeric>
 
 using namespace mlir;
 using namespace sparsec;
+
+bool HostQueries::translateOther(Operation &op) {
+  return TypeSwitch<Operation *, bool>(&op)
+      .Case<TileOp, KeyLoopOp, LoadRowsOp, ZeroOp, ChainOp, SoftmaxBeginOp, SoftmaxOp, FragmentChainOp, StoreRowsOp>(
+          [&](auto known) { return emit(known), true; })
+      .Default(false);
+}
 
 //===----------------------------------------------------------------------===//
 // Visible keys

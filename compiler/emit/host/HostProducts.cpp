@@ -6,16 +6,23 @@
 
 #include "sparsec/launch_info.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace sparsec;
 
+bool HostProducts::translateOther(Operation &op) {
+  return TypeSwitch<Operation *, bool>(&op)
+      .Case<TileOp, BlockLoopOp, RowBlocksOp, BlockColumnOp, LoadOp, LoadPartOp, ZeroOp, ChainOp, StoreOp>(
+          [&](auto known) { return emit(known), true; })
+      .Default(false);
+}
+
 //===----------------------------------------------------------------------===//
-// Parameters
+// Tiles and blocks
 //===----------------------------------------------------------------------===//
 
-Value HostProducts::sectionParameter(PlanSection section) {
-  return parameter(pointer, ParameterKind::plan_section, 0, static_cast<int64_t>(section));
-}
+Value HostProducts::panels() { return indexParameter(ParameterKind::tile_panels); }
 
 Value HostProducts::rowStarts(TypedValue<BsrType> matrix) {
   return matrix.getType().getTransposed() ? sectionParameter(PlanSection::row_starts)
@@ -25,6 +32,57 @@ Value HostProducts::rowStarts(TypedValue<BsrType> matrix) {
 Value HostProducts::blockColumns(TypedValue<BsrType> matrix) {
   return matrix.getType().getTransposed() ? sectionParameter(PlanSection::row_columns)
                                           : parameter(pointer, ParameterKind::col_idx, argumentOf(matrix));
+}
+
+void HostProducts::emit(TileOp op) { set(op.getResult(), Tile{number(op.getTileRow()), number(op.getPanel())}); }
+
+/// A tile of the host has all rows of its block row.
+void HostProducts::emit(BlockLoopOp op) {
+  Value starts = rowStarts(op.getMatrix()), row = get<Tile>(op.getTile()).row;
+  Value first = loadIndex(starts, row), end = loadIndex(starts, add(row, constant(1)));
+  carry(op.getInits(), op.getBody().getArguments().drop_front(2));
+  loop(first, end, [&](Value position) { emitBlock(op, position); });
+  carry(op.getInits(), op.getResults());
+}
+
+/// K may end inside a block.
+void HostProducts::emitBlock(BlockLoopOp op, Value position) {
+  auto matrix = op.getMatrix();
+  BsrType type = matrix.getType();
+  Step block;
+  block.firstK = multiply(loadIndex(blockColumns(matrix), position), constant(type.getBlockColumns()));
+  Value depth = sizeOf(matrix, type.getStoredColumnDimension());
+  block.depth = inside(depth, block.firstK, type.getBlockColumns());
+  block.block = type.getTransposed() ? loadIndex(sectionParameter(PlanSection::row_blocks), position) : position;
+  block.chunk = constant(0);
+  if (int64_t(op.getChunks()) == 1)
+    return emitStep(op, block);
+  int64_t depthOfChunk = program.getSchedule().getTileK();
+  loop(constant(0), arith::CeilDivSIOp::create(b, block.depth, constant(depthOfChunk)), [&](Value number) {
+    Step chunk = block;
+    Value first = multiply(number, constant(depthOfChunk));
+    chunk.firstK = add(block.firstK, first);
+    chunk.depth = inside(block.depth, first, depthOfChunk);
+    chunk.chunk = number;
+    emitStep(op, chunk);
+  });
+}
+
+void HostProducts::emitStep(BlockLoopOp op, const Step &step) {
+  Block &body = op.getBody().front();
+  set(body.getArgument(0), step);
+  set(body.getArgument(1), step.chunk);
+  translate(body);
+}
+
+void HostProducts::emit(RowBlocksOp op) {
+  Value starts = rowStarts(op.getMatrix()), row = number(op.getBlockRow());
+  set(op.getFirst(), loadIndex(starts, row));
+  set(op.getEnd(), loadIndex(starts, add(row, constant(1))));
+}
+
+void HostProducts::emit(BlockColumnOp op) {
+  set(op.getColumn(), loadIndex(blockColumns(op.getMatrix()), number(op.getPosition())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,7 +161,7 @@ HostProducts::Factor HostProducts::loadRight(LoadOp op) {
   factor.depth = step.depth;
   factor.firstOuter = firstColumn;
   factor.firstDepth = step.firstK;
-  factor.panel = unpack(op, factor, program.getSchedule().getTileK());
+  factor.unpacked = unpack(op, factor, program.getSchedule().getTileK());
   return factor;
 }
 
@@ -130,7 +188,7 @@ void HostProducts::emit(LoadPartOp op) {
     factor.depth = smaller(factor.depth, subtract(sizeOf(matrix, depth), add(firstOfBlock, at[depth + 1])));
   }
   if (op.getOperand() == Operand::x)
-    factor.panel = unpack(op, factor, buffer[depth]);
+    factor.unpacked = unpack(op, factor, buffer[depth]);
   set(op.getResult(), factor);
 }
 
@@ -142,10 +200,10 @@ Value HostProducts::elementOf(const Factor &factor, Value outer, Value k) {
 /// X as f32, in one form for both layouts. What is outside the matrix keeps what an earlier step left there: it only
 /// reaches columns of sums that are not stored.
 Value HostProducts::unpack(Operation *op, const Factor &factor, int64_t depth) {
-  Value panel = zeroedBufferOf(op, depth);
+  Value unpacked = zeroedBufferOf(op, depth);
   forElements(!factor.isDepthContiguous, factor.outer, factor.depth,
-              [&](Value column, Value k) { store(elementOf(factor, column, k), bufferRow(panel, k), column); });
-  return panel;
+              [&](Value column, Value k) { store(elementOf(factor, column, k), bufferRow(unpacked, k), column); });
+  return unpacked;
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,8 +216,8 @@ void HostProducts::emit(ZeroOp op) {
   set(op.getResult(), Sum{bufferOf(op, type.getRows()), type.getRows(), /*isZero=*/true, /*factor=*/Value()});
 }
 
-/// What the sums of a step are multiplied by in each column: the scale of its block, the scales of the columns of X, or
-/// both. Null without scales.
+/// The factor of each column, by which the chain multiplies the sums of a step: the scale of the block, the scale of
+/// the column of X, or their product. Null without scales.
 Value HostProducts::emitFactors(ChainOp op, const Factor &a, const Factor &x) {
   if (!op.getScales() && !op.getXScale())
     return {};
@@ -180,7 +238,7 @@ Value HostProducts::emitFactors(ChainOp op, const Factor &a, const Factor &x) {
   return factors;
 }
 
-/// sum[row] += A[row, k] * panel[k], with the sum in registers over k. Sums of f32 need no second level, so that only
+/// sum[row] += A[row, k] * X[k], with the sum in registers over k. Sums of f32 need no second level, so that only
 /// scales need a sum of the step alone. The last chunk of a block may be shallower; the load says how deep.
 void HostProducts::emit(ChainOp op) {
   Factor a = get<Factor>(op.getA()), x = get<Factor>(op.getX());
@@ -192,7 +250,7 @@ void HostProducts::emit(ChainOp op) {
     Value total =
         multiplyAdd(
             constant(0), depth, factors ? zeroRow() : before(), [&](Value k, unsigned) { return elementOf(a, row, k); },
-            [&](Value k) { return loadRow(x.panel, k); })
+            [&](Value k) { return loadRow(x.unpacked, k); })
             .front();
     if (factors)
       total = LLVM::FMulAddOp::create(b, loadRow(factors, constant(0)), total, before());

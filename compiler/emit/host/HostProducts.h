@@ -1,32 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ops of products on the host: loads, chains and stores. X of a step becomes a panel of f32 with 64 columns. A
+// The ops of products on the host: loads, chains and stores. X of a step becomes rows of 64 f32. A
 // chain reads A where it is, element by element, and computes a row of the sum at a time: vectors of 64 f32, which LLVM
 // splits to the width of the processor. The other loops are plain, for LLVM to vectorise.
 
 #ifndef SPARSEC_EMIT_HOST_HOST_PRODUCTS_H
 #define SPARSEC_EMIT_HOST_HOST_PRODUCTS_H
 
-#include "host/HostValues.h"
+#include "host/HostProgram.h"
 
 namespace sparsec {
 
-class HostProducts : public HostValues {
-protected:
-  using HostValues::HostValues;
+class HostProducts : public HostProgram {
+public:
+  explicit HostProducts(ProgramOp program) : HostProgram(program) {}
 
-  void emit(ZeroOp op);
+private:
+  bool translateOther(mlir::Operation &op) override;
+  Value panels() override;
+
+  void emit(TileOp op);
+  void emit(BlockLoopOp op);
+  void emit(RowBlocksOp op);
+  void emit(BlockColumnOp op);
   void emit(LoadOp op);
   void emit(LoadPartOp op);
+  void emit(ZeroOp op);
   void emit(ChainOp op);
   void emit(StoreOp op);
 
-  Value sectionParameter(PlanSection section);
+  void emitBlock(BlockLoopOp op, Value position);
+  void emitStep(BlockLoopOp op, const Step &step);
+
   // The index of a matrix in the order of its block rows.
   Value rowStarts(mlir::TypedValue<BsrType> matrix);
   Value blockColumns(mlir::TypedValue<BsrType> matrix);
-  Value sizeOf(Value source, int64_t dimension) { return sizeParameter(argumentOf(source), dimension); }
 
-private:
   /// Where a part of a matrix or of a block begins, and the distance of neighbours in both dimensions.
   struct Part {
     Value data, start;

@@ -18,10 +18,12 @@
 namespace sparsec {
 
 class HostQueries : public HostSequences {
-protected:
-  using HostSequences::HostSequences;
+public:
+  HostQueries(ProgramOp program, KeyLoopOp keyLoop) : HostSequences(program, keyLoop) {}
 
-  using HostProducts::emit;
+private:
+  bool translateOther(mlir::Operation &op) override;
+
   void emit(TileOp op);
   void emit(KeyLoopOp op);
   void emit(LoadRowsOp op);
@@ -32,7 +34,6 @@ protected:
   void emit(FragmentChainOp op);
   void emit(StoreRowsOp op);
 
-private:
   /// One of the two lists that a pattern has for each block of queries.
   struct BlockLists {
     sparsec_field_t starts, indices;
@@ -52,7 +53,7 @@ private:
   Value firstVisibleKey(const Sequence &sequence, Value query);
   Value visibleKeyLimit(const Sequence &sequence, Value query);
   Lanes lanesThatSee(const QueryTile &tile, const Group &group, Value key);
-  /// Which lanes these are, a vector of i1.
+  /// The lanes as a mask, a vector of i1.
   Value isOf(const Lanes &lanes);
   Value patternParameter(Type type, sparsec_field_t field);
   Value patternIndex(sparsec_field_t field);

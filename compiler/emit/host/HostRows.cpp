@@ -36,19 +36,19 @@ void HostQueries::loadQueries(LoadRowsOp op) {
   auto tile = get<QueryTile>(op.getTile());
   Tensor tensor = tensorOf(op.getSource());
   int64_t width = op.getType().getColumns(), vectors = queryBlock() / groupSize * width;
-  Value panel = bufferOf(op, queryBlock() * width / rowSize);
-  loop(constant(0), constant(vectors), [&](Value index) { storeVector(constantVector(0), panel, index); });
+  Value unpacked = bufferOf(op, queryBlock() * width / rowSize);
+  loop(constant(0), constant(vectors), [&](Value index) { storeVector(constantVector(0), unpacked, index); });
   forGroups(tile, [&](Group group) {
     loop(constant(0), group.queries, [&](Value lane) {
       SmallVector<Value> place = queryPlace(tile.sequence, tile.head, add(group.firstQuery, lane));
       place.push_back(constant(0));
       Value row = elementAddress(tensor, place);
       loop(constant(0), constant(width), [&](Value d) {
-        store(toF32(load(tensor.elementType, row, d)), vectorAddress(panel, vectorOf(group, width, d)), lane);
+        store(toF32(load(tensor.elementType, row, d)), vectorAddress(unpacked, vectorOf(group, width, d)), lane);
       });
     });
   });
-  set(op.getResult(), Rows{panel, width, /*block=*/Value()});
+  set(op.getResult(), Rows{unpacked, width, /*block=*/Value()});
 }
 
 /// Keys beyond Skv keep what was there before: they only reach scores that are not used.
@@ -59,7 +59,7 @@ void HostQueries::loadKeys(LoadRowsOp op) {
   int64_t width = op.getType().getColumns(), vectors = width / groupSize;
   auto narrow = VectorType::get(groupSize, tensor.elementType);
   unsigned alignment = tensor.elementType.getIntOrFloatBitWidth() / 8;
-  Value panel = bufferOf(op, op.getType().getRows() * width / rowSize);
+  Value unpacked = bufferOf(op, op.getType().getRows() * width / rowSize);
   loop(constant(0), keys.count, [&](Value column) {
     SmallVector<Value> place = keyPlace(tile.sequence, tile.keyHead, add(keys.first, column));
     place.push_back(constant(0));
@@ -67,10 +67,10 @@ void HostQueries::loadKeys(LoadRowsOp op) {
     for (int64_t i = 0; i < vectors; ++i) {
       Value part = address(tensor.elementType, from, constant(i * groupSize));
       Value elements = LLVM::LoadOp::create(b, narrow, part, alignment);
-      storeVector(arith::ExtFOp::create(b, vectorType, elements), panel, add(first, constant(i)));
+      storeVector(arith::ExtFOp::create(b, vectorType, elements), unpacked, add(first, constant(i)));
     }
   });
-  set(op.getResult(), Rows{panel, width, op.getBlock()});
+  set(op.getResult(), Rows{unpacked, width, op.getBlock()});
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,10 +7,7 @@
 using namespace mlir;
 using namespace sparsec;
 
-void HostSequences::findOperands() {
-  program.walk([&](KeyLoopOp loop) { keyLoop = loop; });
-  if (!keyLoop)
-    return;
+HostSequences::HostSequences(ProgramOp program, KeyLoopOp keyLoop) : HostProgram(program), keyLoop(keyLoop) {
   ChainOp chain = *keyLoop.getBody().getOps<ChainOp>().begin();
   query = chain.getA().getDefiningOp<LoadRowsOp>().getSource();
   key = chain.getX().getDefiningOp<LoadRowsOp>().getSource();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the queries and keys of a sequence are.
+// Finds the queries and keys of a sequence in memory.
 
 #ifndef SPARSEC_EMIT_HOST_SEQUENCES_H
 #define SPARSEC_EMIT_HOST_SEQUENCES_H
 
-#include "host/HostProducts.h"
+#include "host/HostProgram.h"
 
 namespace sparsec {
 
-class HostSequences : public HostProducts {
+class HostSequences : public HostProgram {
 protected:
-  using HostProducts::HostProducts;
+  /// The walk over keys of the program has the tensors of sequences, but ops before it need them too.
+  HostSequences(ProgramOp program, KeyLoopOp keyLoop);
 
   /// A tensor in memory: the last dimension is contiguous, `strides` has the others.
   struct Tensor {
@@ -24,11 +25,6 @@ protected:
     Value sequence, block;
   };
 
-  /// Reads which tensors the program of attention has, if it is one. The walk over keys has those of sequences, but ops
-  /// before it need them too.
-  void findOperands();
-  bool isAttention() { return bool(keyLoop); }
-
   Tensor tensorOf(Value argument);
   Value elementAddress(const Tensor &tensor, llvm::ArrayRef<Value> indices);
   using HostBuilder::elementAddress;
@@ -37,8 +33,9 @@ protected:
   Value heads() { return sizeOf(query, 1); }
   Value keyHeads() { return sizeOf(key, 1); }
   bool isPacked() { return bool(keyLoop.getQueryStarts()); }
-  /// The panels of a head: one for every block of queries that a sequence may have.
-  Value panels();
+  /// The panels of a head: one for every block of queries that a sequence may have. They follow from the sizes, because
+  /// a kernel of attention may have all parameters that a kernel can have.
+  Value panels() override;
   /// The block of a panel of packed queries. The panels of sequence s begin at starts[s] / rows + s.
   QueryBlock blockOfPanel(Value panel);
   Sequence sequenceOf(Value number);

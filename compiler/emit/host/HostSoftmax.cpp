@@ -15,8 +15,6 @@ using namespace sparsec;
 
 /// Sums that begin inside a step are those of a group.
 void HostQueries::emit(ZeroOp op) {
-  if (!isAttention())
-    return HostProducts::emit(op);
   auto type = cast<AccumulatorType>(op.getType());
   int64_t rows = (keyLoop->isAncestor(op) ? groupSize : type.getRows()) * type.getColumns() / rowSize;
   set(op.getResult(), Sum{bufferOf(op, rows), rows, /*isZero=*/true, /*factor=*/Value()});
@@ -24,8 +22,6 @@ void HostQueries::emit(ZeroOp op) {
 
 /// The products of queries with all keys that share a vector of sums with a visible one.
 void HostQueries::emit(ChainOp op) {
-  if (!isAttention())
-    return HostProducts::emit(op);
   auto queries = get<Rows>(op.getA()), rows = get<Rows>(op.getX());
   auto sum = get<Sum>(op.getAccumulator());
   const Group group = get<Keys>(rows.block).group;
@@ -36,8 +32,8 @@ void HostQueries::emit(ChainOp op) {
     auto column = [&](unsigned i) { return add(first, constant(i)); };
     Values products = multiplyAdd(
         constant(0), width, Values(productRows, constantVector(0)),
-        [&](Value d, unsigned i) { return load(f32, rows.panel, add(multiply(column(i), width), d)); },
-        [&](Value d) { return loadVector(queries.panel, vectorOf(group, queries.width, d)); });
+        [&](Value d, unsigned i) { return load(f32, rows.unpacked, add(multiply(column(i), width), d)); },
+        [&](Value d) { return loadVector(queries.unpacked, vectorOf(group, queries.width, d)); });
     for (auto [i, product] : llvm::enumerate(products))
       storeVector(product, sum.buffer, column(i));
   });
@@ -59,7 +55,7 @@ void HostQueries::emit(FragmentChainOp op) {
     Values total = multiplyAdd(
         group.begin, group.end, init,
         [&](Value column, unsigned i) {
-          return load(f32, rows.panel, add(multiply(column, constant(rows.width)), dimension(i)));
+          return load(f32, rows.unpacked, add(multiply(column, constant(rows.width)), dimension(i)));
         },
         [&](Value column) { return loadVector(weights, column); });
     for (auto [i, sum] : llvm::enumerate(total))

@@ -64,7 +64,7 @@ protected:
 
   /// `!sparsec.buffer` with queries, keys or values as f32. Queries are neighbours in vectors.
   struct Rows {
-    Value panel;
+    Value unpacked;
     int64_t width;
     Value block; // in the program, the block of keys or values
   };
@@ -78,7 +78,7 @@ protected:
     Value outer, depth;           // those inside the matrix and the block
     Value firstOuter, firstDepth; // places of the first element in the matrix, where a load knows them
     Value block;                  // number of the block; null if the operand is dense
-    Value panel;                  // the elements as rows of f32, one for each k; null for A
+    Value unpacked;               // the elements as rows of f32, one for each k; null for A
   };
 
   /// `!sparsec.accumulator`: rows of f32 in a product, vectors of queries in attention.
