@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "options.h"
+#include "mask_file.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,10 +18,13 @@ namespace {
 constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --kernels DIR       folder of compiled kernels (bf16 or f8E4M3FN, no epilogue); may be given more than once
   --schedule-dir DIR  more kernels that differ in their schedules: also prints the fastest of every case
-  --size MxKxN        (default: 8192x8192x8192)
+  --size LIST         of MxKxN (default: 8192x8192x8192)
   --density LIST      (default: 1,0.5,0.25,0.1,0.05)
-  --case KEY=VALUE,.. only these cases; keys: block, density, layout, target, label (part of the file's name);
-                      may be given more than once: any of them
+  --mask LIST         which blocks are stored: kinds of masks, or .smtx files, where each nonzero is a block. A file
+                      has a density of its own, and only sizes and blocks that give its shape are timed. With random
+                      masks beside others, a table compares them at the same density (default: random). The kinds:
+{masks}  --case KEY=VALUE,.. only these cases; keys: block, density, layout, mask, size, target, label (part of the
+                      file's name); may be given more than once: any of them
   --plan LIST         with a plan for the case, with one for any width (open), with one and packed values (packed),
                       with one that the device fills (refilled), without (default: with,without)
   --pattern KIND      what plans are told of the pattern: static (it stays as it is, so that they may hold it in another
@@ -35,8 +39,15 @@ Ratios are to the row-major dense product, timed before and after every case; fo
 default accumulation, for X as N x K. L2 is flushed before every launch, but not with --steady.
 )";
 
+std::string usageText() {
+  std::string masks;
+  for (const MaskKind &kind : maskKinds())
+    masks += fmt::format("{:22}{:<15} {}\n", "", kind.name, kind.meaning);
+  return fmt::format(usage, fmt::arg("masks", masks));
+}
+
 [[noreturn]] void exitWithUsage(const std::string &message) {
-  fmt::print(stderr, "error: {}\n{}", message, usage);
+  fmt::print(stderr, "error: {}\n{}", message, usageText());
   std::exit(2);
 }
 
@@ -49,7 +60,7 @@ std::vector<std::string> split(const std::string &text, char separator) {
 }
 
 std::map<std::string, std::string> parseCase(const std::string &text) {
-  static const std::set<std::string> keys = {"block", "density", "layout", "target", "label"};
+  static const std::set<std::string> keys = {"block", "density", "label", "layout", "mask", "size", "target"};
   std::map<std::string, std::string> result;
   for (const std::string &part : split(text, ',')) {
     size_t equals = part.find('=');
@@ -61,13 +72,27 @@ std::map<std::string, std::string> parseCase(const std::string &text) {
   return result;
 }
 
-ProductSize parseSize(const std::string &text) {
-  ProductSize size;
-  char end;
-  if (std::sscanf(text.c_str(), "%ldx%ldx%ld%c", &size.rows, &size.depth, &size.columns, &end) != 3 || size.rows <= 0 ||
-      size.depth <= 0 || size.columns <= 0)
-    exitWithUsage(fmt::format("--size expects MxKxN, but got '{}'", text));
-  return size;
+std::vector<ProductSize> parseSizes(const std::string &text) {
+  std::vector<ProductSize> sizes;
+  for (const std::string &part : split(text, ',')) {
+    auto size = readSize(part);
+    if (!size)
+      exitWithUsage(fmt::format("--size expects MxKxN, but got '{}'", part));
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+std::vector<Mask> parseMasks(const std::string &text) {
+  std::vector<Mask> masks;
+  for (const std::string &part : split(text, ','))
+    if (const MaskKind *kind = findMaskKind(part))
+      masks.push_back({kind->name, kind, {}});
+    else if (part.ends_with(".smtx"))
+      masks.push_back(readMask(part));
+    else
+      exitWithUsage(fmt::format("--mask expects {} or a file .smtx, but got '{}'", maskKindNames(), part));
+  return masks;
 }
 
 std::vector<double> parseDensities(const std::string &text) {
@@ -103,15 +128,31 @@ bool parsePattern(const std::string &text) {
 
 } // namespace
 
+std::optional<ProductSize> readSize(const std::string &text) {
+  ProductSize size;
+  char end;
+  if (std::sscanf(text.c_str(), "%ldx%ldx%ld%c", &size.rows, &size.depth, &size.columns, &end) != 3 || size.rows <= 0 ||
+      size.depth <= 0 || size.columns <= 0)
+    return std::nullopt;
+  return size;
+}
+
 Options parseCommandLine(int argc, char **argv) {
-  static const option longOptions[] = {
-      {"kernels", required_argument, nullptr, 'k'}, {"schedule-dir", required_argument, nullptr, 'd'},
-      {"size", required_argument, nullptr, 's'},    {"density", required_argument, nullptr, 'D'},
-      {"case", required_argument, nullptr, 'c'},    {"plan", required_argument, nullptr, 'p'},
-      {"pattern", required_argument, nullptr, 'P'}, {"launches", required_argument, nullptr, 'l'},
-      {"cublas", required_argument, nullptr, 'b'},  {"cublaslt", required_argument, nullptr, 'L'},
-      {"steady", no_argument, nullptr, 'S'},        {"json", required_argument, nullptr, 'j'},
-      {"help", no_argument, nullptr, 'h'},          {}};
+  static const option longOptions[] = {{"kernels", required_argument, nullptr, 'k'},
+                                       {"schedule-dir", required_argument, nullptr, 'd'},
+                                       {"size", required_argument, nullptr, 's'},
+                                       {"density", required_argument, nullptr, 'D'},
+                                       {"case", required_argument, nullptr, 'c'},
+                                       {"plan", required_argument, nullptr, 'p'},
+                                       {"pattern", required_argument, nullptr, 'P'},
+                                       {"launches", required_argument, nullptr, 'l'},
+                                       {"cublas", required_argument, nullptr, 'b'},
+                                       {"cublaslt", required_argument, nullptr, 'L'},
+                                       {"steady", no_argument, nullptr, 'S'},
+                                       {"json", required_argument, nullptr, 'j'},
+                                       {"mask", required_argument, nullptr, 'm'},
+                                       {"help", no_argument, nullptr, 'h'},
+                                       {}};
   Options options;
   for (int key; (key = getopt_long(argc, argv, "", longOptions, nullptr)) != -1;) {
     switch (key) {
@@ -122,10 +163,13 @@ Options parseCommandLine(int argc, char **argv) {
       options.scheduleDirs.push_back(optarg);
       break;
     case 's':
-      options.size = parseSize(optarg);
+      options.sizes = parseSizes(optarg);
       break;
     case 'D':
       options.densities = parseDensities(optarg);
+      break;
+    case 'm':
+      options.masks = parseMasks(optarg);
       break;
     case 'c':
       options.cases.push_back(parseCase(optarg));
@@ -152,12 +196,14 @@ Options parseCommandLine(int argc, char **argv) {
       options.json = optarg;
       break;
     case 'h':
-      fmt::print("{}", usage);
+      fmt::print("{}", usageText());
       std::exit(0);
     default:
       exitWithUsage("unknown option");
     }
   }
+  if (options.masks.empty())
+    options.masks = parseMasks("random");
   if (options.kernels.empty() && options.scheduleDirs.empty())
     exitWithUsage("--kernels is missing");
   if (options.launches < 11)

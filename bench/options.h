@@ -5,8 +5,10 @@
 #define SPARSEC_BENCH_OPTIONS_H
 
 #include "dense_library.h"
+#include "masks.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,8 @@ namespace sparsec::bench {
 
 struct Options {
   std::vector<std::string> kernels, scheduleDirs;
-  ProductSize size = {8192, 8192, 8192};
+  std::vector<ProductSize> sizes = {{8192, 8192, 8192}};
+  std::vector<Mask> masks;
   std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
   std::vector<std::map<std::string, std::string>> cases;
   bool withPlan = true, withOpenPlan = false, withPacked = false, withRefilled = false, withoutPlan = true;
@@ -23,6 +26,9 @@ struct Options {
   int launches = 15;
   std::string cublas, cublasLt, json;
 };
+
+/// Text of the form MxKxN; nothing when it is another.
+std::optional<ProductSize> readSize(const std::string &text);
 
 /// Ends the program with a message when the command line is wrong.
 Options parseCommandLine(int argc, char **argv);

@@ -12,11 +12,14 @@ import sys
 
 
 def load(path, choice):
-    """{(layouts, target): {block: [(density, TFLOP/s, ratio)]}}: the fastest correct kernel of every case."""
+    """{(layouts, target): {block: [(density, TFLOP/s, ratio)]}}: the fastest correct kernel of every case of the first
+    size with random masks."""
     report = json.loads(path.read_text())
     best = {}
     for row in report["rows"]:
         measurement = row[choice]
+        if row.get("size", report["size"]) != report["size"] or row.get("mask", "random") != "random":
+            continue
         if not measurement or measurement["error"]:
             continue
         key = (row["layouts"], row["target"], tuple(row["block"]), row["density"])
@@ -30,7 +33,8 @@ def load(path, choice):
 
 def dense_rate(report):
     """TFLOP/s of the row-major dense product, or None."""
-    rates = [rate for row in report["dense"] if row["layouts"] == "kn_mn"
+    rates = [rate for row in report["dense"]
+             if row["layouts"] == "kn_mn" and row.get("size", report["size"]) == report["size"]
              for rate in (row["before_tflops"], row["after_tflops"])]
     return sum(rates) / len(rates) if rates else None
 

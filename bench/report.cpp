@@ -44,34 +44,40 @@ std::string quoted(const std::string &text) {
   return result + '"';
 }
 
+std::string jsonOf(const ProductSize &size) { return fmt::format("[{}, {}, {}]", size.rows, size.depth, size.columns); }
+
 std::string jsonOf(const std::optional<Measurement> &measurement) {
   if (!measurement)
     return "null";
-  return fmt::format(R"({{"median_ms": {:.5f}, "best_ms": {:.5f}, "tflops": {:.2f}, "dense_ratio": {:.4f}, )"
-                     R"("host_us": {:.3f}, "error": {}}})",
+  return fmt::format(R"({{"median_ms": {:.5f}, "best_ms": {:.5f}, "quartiles_ms": [{:.5f}, {:.5f}], "tflops": {:.2f}, )"
+                     R"("dense_ms": {:.5f}, "dense_ratio": {:.4f}, "host_us": {:.3f}, "error": {}}})",
                      measurement->timing.medianMilliseconds, measurement->timing.bestMilliseconds,
-                     measurement->teraflops, measurement->denseRatio, measurement->hostMicroseconds,
+                     measurement->timing.lowerQuartile, measurement->timing.upperQuartile, measurement->teraflops,
+                     measurement->denseMilliseconds, measurement->denseRatio, measurement->hostMicroseconds,
                      quoted(measurement->error));
 }
 
 std::string jsonOf(const Row &row) {
   return fmt::format(
       R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
-      R"("type": {}, "block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
+      R"("type": {}, "block": [{}, {}], "layouts": {}, "size": {}, "mask": {}, "density": {}, "block_count": {}, )"
+      R"("plan_ms": {:.4f}, )"
       R"("open_plan_ms": {:.4f}, "plan_columns": {}, "pack_ms": {:.4f}, "refill_ms": {:.4f}, )"
       R"("planned": {}, "open_planned": {}, "packed": {}, "refilled": {}, "unplanned": {}}})",
       quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
-      quoted(row.type), row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount,
-      row.planMilliseconds, row.openPlanMilliseconds, row.planColumns, row.packMilliseconds, row.refillMilliseconds,
-      jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.packed), jsonOf(row.refilled), jsonOf(row.unplanned));
+      quoted(row.type), row.blockRows, row.blockColumns, quoted(row.layouts), jsonOf(row.size), quoted(row.mask),
+      row.density, row.blockCount, row.planMilliseconds, row.openPlanMilliseconds, row.planColumns,
+      row.packMilliseconds, row.refillMilliseconds, jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.packed),
+      jsonOf(row.refilled), jsonOf(row.unplanned));
 }
 
-std::string jsonOf(const DenseRow &row, double flops) {
+std::string jsonOf(const DenseRow &row) {
+  double flops = denseFlops(row.size);
   return fmt::format(
-      R"({{"type": {}, "layouts": {}, "before_ms": {:.5f}, "after_ms": {:.5f}, "before_tflops": {:.2f}, )"
+      R"({{"size": {}, "type": {}, "layouts": {}, "before_ms": {:.5f}, "after_ms": {:.5f}, "before_tflops": {:.2f}, )"
       R"("after_tflops": {:.2f}}})",
-      quoted(row.type), quoted(row.layouts), row.before.medianMilliseconds, row.after.medianMilliseconds,
-      rateOf(flops, row.before), rateOf(flops, row.after));
+      jsonOf(row.size), quoted(row.type), quoted(row.layouts), row.before.medianMilliseconds,
+      row.after.medianMilliseconds, rateOf(flops, row.before), rateOf(flops, row.after));
 }
 
 /// Elements of a JSON array, one a line.
@@ -169,6 +175,8 @@ void printRow(const Row &row) {
   fmt::print("{:>9} {:<13} {:<6} {:>5} {:<13} {:>7.2f}{:>7.2f}{} | {:>4}  {} {}\n", blockText(row), row.type,
              row.layouts, row.density, row.target, row.planMilliseconds, row.openPlanMilliseconds, measurements,
              row.registers, row.label, row.schedule);
+  if (row.mask != "random")
+    fmt::print("  mask {}, {} blocks\n", row.mask, row.blockCount);
   if (row.packMilliseconds > 0)
     fmt::print("  packed in {:.4f} ms\n", row.packMilliseconds);
   if (row.refillMilliseconds > 0)
@@ -180,25 +188,27 @@ void printRow(const Row &row) {
 }
 
 void Report::printSummary() const {
-  fmt::print("\n{}, {} x {} x {} (M x K x N)\n", device, size.rows, size.depth, size.columns);
+  fmt::print("\n{}\n", device);
   for (const DenseRow &row : dense)
-    fmt::print("cuBLAS dense {} {}: {:.1f} TFLOP/s at the start, {:.1f} at the end\n", row.type, row.layouts,
-               rateOf(denseFlops(size), row.before), rateOf(denseFlops(size), row.after));
+    fmt::print("cuBLAS dense {} {} {} (M x K x N): {:.1f} TFLOP/s at the start, {:.1f} at the end\n",
+               sizeText(row.size), row.type, row.layouts, rateOf(denseFlops(row.size), row.before),
+               rateOf(denseFlops(row.size), row.after));
   std::map<std::string, RatioTable> tables;
   for (const Row &row : rows)
     for (const Choice &choice : choices)
       if (const auto &measurement = row.*choice.measurement; isRight(measurement))
-        tables[fmt::format("{}, {}, {}, {}, {}", row.target, row.type, row.layouts, choice.tableTitle,
-                           dense.empty() ? "TFLOP/s" : "x cuBLAS dense")]
+        tables[fmt::format("{}, {}, {}, {}, {} masks, {}, {}", sizeText(row.size), row.target, row.type, row.layouts,
+                           row.mask, choice.tableTitle, dense.empty() ? "TFLOP/s" : "x cuBLAS dense")]
             .add(row, *measurement);
   for (const auto &[title, table] : tables)
     table.print(title);
 }
 
 void Report::printBest() const {
-  std::map<std::tuple<std::string, std::string, int64_t, int64_t, double>, const Row *> best;
+  std::map<std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t, double>, const Row *> best;
   for (const Row &row : rows) {
-    const Row *&slot = best[{row.type, row.layouts, -row.blockRows, -row.blockColumns, -row.density}];
+    const Row *&slot =
+        best[{sizeText(row.size), row.mask, row.type, row.layouts, -row.blockRows, -row.blockColumns, -row.density}];
     if (!slot || row.bestTeraflops() > slot->bestTeraflops())
       slot = &row;
   }
@@ -208,12 +218,43 @@ void Report::printBest() const {
     printRow(*row);
 }
 
+std::vector<Skew> skewsOf(const std::vector<Row> &rows) {
+  auto isRandomOf = [](const Row &row, const Row &other) {
+    return other.mask == "random" && sizeText(other.size) == sizeText(row.size) && other.label == row.label &&
+           other.target == row.target && std::abs(other.density - row.density) < 1e-9;
+  };
+  std::vector<Skew> skews;
+  for (const Row &row : rows) {
+    auto random = std::ranges::find_if(rows, [&](const Row &other) { return isRandomOf(row, other); });
+    if (row.mask == "random" || random == rows.end())
+      continue;
+    for (const Choice &choice : choices) {
+      const auto &own = row.*choice.measurement, &others = (*random).*choice.measurement;
+      if (isRight(own) && isRight(others))
+        skews.push_back({&row, choice.title, own->teraflops, others->teraflops});
+    }
+  }
+  return skews;
+}
+
+void Report::printSkew() const {
+  const std::vector<Skew> skews = skewsOf(rows);
+  if (skews.empty())
+    return;
+  fmt::print("\nuseful TFLOP/s of masks in proportion to those of the random mask of the same density\n");
+  for (const Skew &skew : skews)
+    fmt::print("{:>9} {:<13} {:<6} {:>18} {:>8.4g} {:<15} {:<25} {:>7.1f} / {:>7.1f} = {:.3f}\n", blockText(*skew.row),
+               skew.row->type, skew.row->layouts, sizeText(skew.row->size), skew.row->density, skew.row->mask,
+               skew.plans, skew.teraflops, skew.randomTeraflops, skew.ratio());
+}
+
+std::string sizeText(const ProductSize &size) { return fmt::format("{}x{}x{}", size.rows, size.depth, size.columns); }
+
 void Report::writeJson(const std::string &path) const {
-  double flops = denseFlops(size);
   std::ofstream file(path);
-  fmt::print(file, "{{\n  \"device\": {},\n  \"size\": [{}, {}, {}],\n", quoted(device), size.rows, size.depth,
-             size.columns);
-  fmt::print(file, "  \"dense\": {},\n", jsonArray(dense, [&](const DenseRow &row) { return jsonOf(row, flops); }));
+  fmt::print(file, "{{\n  \"device\": {},\n  \"size\": {},\n  \"launches\": {},\n  \"l2\": {},\n", quoted(device),
+             jsonOf(size), launches, quoted(isSteady ? "as the launch before left it" : "flushed before every launch"));
+  fmt::print(file, "  \"dense\": {},\n", jsonArray(dense, [](const DenseRow &row) { return jsonOf(row); }));
   fmt::print(file, "  \"rows\": {}\n}}\n", jsonArray(rows, [](const Row &row) { return jsonOf(row); }));
   if (!file.flush())
     throw std::runtime_error("cannot write '" + path + "'");

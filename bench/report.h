@@ -24,6 +24,8 @@ struct Measurement {
 
 /// One kernel on one pattern.
 struct Row {
+  ProductSize size;
+  std::string mask;
   std::string label;  // file of the kernel
   std::string target; // chip it was compiled for
   std::string schedule;
@@ -31,7 +33,7 @@ struct Row {
   int64_t blockRows, blockColumns;
   std::string type;    // that of the candidate
   std::string layouts; // "kn_mn": X is K x N, Y is M x N
-  double density;      // asked for
+  double density;      // asked for; of a file, its own
   int64_t blockCount;
   double planMilliseconds, openPlanMilliseconds; // host time to make each plan, 0 without it
   int64_t planColumns;                           // of the windows of the first plan; 0: it has none
@@ -45,24 +47,42 @@ struct Row {
 
 /// The dense product of one type and layout at the start and at the end of the run.
 struct DenseRow {
+  ProductSize size;
   std::string type, layouts;
   Timing before, after;
 };
 
 struct Report {
   std::string device;
-  ProductSize size;
+  ProductSize size; // the first one
+  int launches;
+  bool isSteady; // windows, instead of launches with a flushed L2
   std::vector<DenseRow> dense;
   std::vector<Row> rows;
 
-  /// The dense rates, and for every target, type and layout the ratios over blocks and densities with their geometric
-  /// mean.
+  /// The dense rates, and for every size, mask, target, type and layout the ratios over blocks and densities with their
+  /// geometric mean.
   void printSummary() const;
+  /// The speed of every mask in proportion to that of the random mask of the same density, where both were timed.
+  void printSkew() const;
   /// The fastest kernel of every case.
   void printBest() const;
   /// Throws when the file cannot be written.
   void writeJson(const std::string &path) const;
 };
+
+/// The speed of a row in proportion to that of the random mask of the same density.
+struct Skew {
+  const Row *row;
+  const char *plans; // "with a plan"
+  double teraflops, randomTeraflops;
+
+  double ratio() const { return teraflops / randomTeraflops; }
+};
+std::vector<Skew> skewsOf(const std::vector<Row> &rows);
+
+/// "8192x8192x8192"
+std::string sizeText(const ProductSize &size);
 
 /// TFLOP/s of `flops` operations in the median time.
 double rateOf(double flops, const Timing &timing);

@@ -25,11 +25,10 @@ namespace {
 /// The benchmark of one element type.
 class Bench {
 public:
-  Bench(const Options &options, sparsec_device_t device, sparsec_dtype_t dtype)
-      : options(options), device(device), operands(device, options.size, dtype),
-        timer(device, stream, options.launches) {
+  Bench(const Options &options, sparsec_device_t device, sparsec_dtype_t dtype, const ProductSize &size)
+      : options(options), device(device), operands(device, size, dtype), timer(device, stream, options.launches) {
     if (isF8())
-      denseF8 = DenseF8Product::open(options.cublasLt, options.size, device, stream);
+      denseF8 = DenseF8Product::open(options.cublasLt, size, device, stream);
     else
       dense = DenseLibrary::open(options.cublas, stream);
   }
@@ -37,14 +36,15 @@ public:
   void run(const std::vector<Candidate> &candidates, Report &report);
 
 private:
-  bool isWanted(const Candidate &candidate, double density) const;
+  bool isWanted(const Candidate &candidate, const MaskCase &mask) const;
+  bool fits(const Candidate &candidate, const MaskCase &mask) const;
   bool isF8() const { return sparsec_dtype_bytes(operands.dtype) == 1; }
   bool hasDense() const { return dense || denseF8; }
   /// For fp8 there is one: that of the transposed layouts.
   void multiplyDense(bool transposed) const;
   Timing timeDense(bool transposed) const;
   void startDenseRows(Report &report) const;
-  void timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report);
+  void timeCase(const std::vector<const Candidate *> &candidates, const MaskCase &mask, Report &report);
   Row timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected);
   Measurement measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
                       sparsec_plan_t plan, sparsec_packed_t packed = nullptr);
@@ -67,7 +67,7 @@ private:
   std::vector<char> resultBytes, resultBytesAfter;
 };
 
-bool Bench::isWanted(const Candidate &candidate, double density) const {
+bool Bench::isWanted(const Candidate &candidate, const MaskCase &mask) const {
   auto matches = [&](const std::map<std::string, std::string> &wanted) {
     return std::all_of(wanted.begin(), wanted.end(), [&](const auto &pair) {
       const auto &[key, value] = pair;
@@ -75,7 +75,11 @@ bool Bench::isWanted(const Candidate &candidate, double density) const {
         return value == fmt::format("{}x{}", candidate.blockRows, candidate.blockColumns) ||
                (candidate.blockRows == candidate.blockColumns && value == std::to_string(candidate.blockRows));
       if (key == "density")
-        return std::abs(std::atof(value.c_str()) - density) < 1e-9;
+        return std::abs(std::atof(value.c_str()) - mask.density) < 1e-9;
+      if (key == "mask")
+        return value == mask.mask->name;
+      if (key == "size")
+        return value == sizeText(operands.size);
       if (key == "layout")
         return value == candidate.layouts;
       if (key == "target")
@@ -86,11 +90,19 @@ bool Bench::isWanted(const Candidate &candidate, double density) const {
   return options.cases.empty() || std::any_of(options.cases.begin(), options.cases.end(), matches);
 }
 
+/// The blocks divide the matrix, and a mask that is given has its shape.
+bool Bench::fits(const Candidate &candidate, const MaskCase &mask) const {
+  if (operands.size.rows % candidate.blockRows != 0 || operands.size.depth % candidate.blockColumns != 0)
+    return false;
+  int64_t rows = operands.size.rows / candidate.blockRows, columns = operands.size.depth / candidate.blockColumns;
+  return candidate.matrixTransposed ? mask.mask->fits(columns, rows) : mask.mask->fits(rows, columns);
+}
+
 void Bench::multiplyDense(bool transposed) const {
   if (denseF8)
     denseF8->multiply(operands.w.data(), operands.x.data(), operands.y.data());
   else
-    dense->multiply(options.size, operands.w.data(), operands.x.data(), operands.y.data(), transposed);
+    dense->multiply(operands.size, operands.w.data(), operands.x.data(), operands.y.data(), transposed);
 }
 
 Timing Bench::timeDense(bool transposed) const {
@@ -126,11 +138,14 @@ Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &ar
   return createPlan(candidate.kernel, arguments, nullptr, flags | moreFlags);
 }
 
-/// Launches of one stored block row and few columns, so that the device is never the slower side.
+/// Launches of one stored block row and few columns, so that the device is never the slower side. 0 if that block row
+/// is empty.
 double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const {
-  ProductSize small = {candidate.blockRows, options.size.depth, 64};
+  if (matrix.pattern.rowPtr[1] == 0)
+    return 0;
+  ProductSize small = {candidate.blockRows, operands.size.depth, 64};
   if (candidate.matrixTransposed)
-    small = {options.size.rows, candidate.blockColumns, 64};
+    small = {operands.size.rows, candidate.blockColumns, 64};
   sparsec_blocks_t view = matrix.view;
   view.rows = candidate.matrixTransposed ? small.depth : small.rows;
   view.capacity = matrix.pattern.rowPtr[1];
@@ -144,7 +159,7 @@ double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool pl
 
 Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
                            sparsec_plan_t plan, sparsec_packed_t packed) {
-  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const auto arguments = makeArguments(candidate, matrix.view, operands.size);
   const ArgumentArray array(arguments);
   auto launchOptions = sized<sparsec_launch_options_t>();
   launchOptions.stream = stream.handle();
@@ -173,7 +188,7 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
   if (resultBytes != resultBytesAfter)
     result.error = "launches give different bits";
   double flops = 2.0 * static_cast<double>(matrix.view.capacity * matrix.blockRows * matrix.blockColumns) *
-                 static_cast<double>(options.size.columns);
+                 static_cast<double>(operands.size.columns);
   result.teraflops = rateOf(flops, result.timing);
   result.hostMicroseconds = timeHost(candidate, matrix, plan != nullptr);
   return result;
@@ -183,7 +198,7 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
 void Bench::describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const {
   if (!row.schedule.empty())
     return;
-  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const auto arguments = makeArguments(candidate, matrix.view, operands.size);
   const ArgumentArray array(arguments);
   size_t variantIndex = 0;
   check(sparsec_launch_variant(candidate.kernel, plan.get(), array.data(), array.size(), &variantIndex));
@@ -197,7 +212,7 @@ void Bench::describe(const Candidate &candidate, const Matrix &matrix, const Pla
 
 /// With the values packed, where the plan does that, and the time of packing them.
 void Bench::timePacked(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row) {
-  Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, options.size), SPARSEC_PLAN_PACK);
+  Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, operands.size), SPARSEC_PLAN_PACK);
   Packed packed = packValues(plan, matrix.view, stream.handle());
   describe(candidate, matrix, plan, row);
   row.packed = measure(candidate, matrix, expected, plan.get(), packed.get());
@@ -209,7 +224,7 @@ void Bench::timePacked(const Candidate &candidate, const Matrix &matrix, const S
 
 /// With a plan that the device fills, and the time of filling it.
 void Bench::timeRefilled(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row) {
-  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const auto arguments = makeArguments(candidate, matrix.view, operands.size);
   const ArgumentArray array(arguments);
   Plan plan = createPlan(candidate.kernel, arguments, stream.handle(), SPARSEC_PLAN_REFILL);
   auto refill = [&] { check(sparsec_plan_refill(plan.get(), array.data(), array.size(), stream.handle())); };
@@ -229,7 +244,7 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   row.blockCount = matrix.view.capacity;
 
   if (options.withPlan) {
-    Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, options.size));
+    Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, operands.size));
     describe(candidate, matrix, plan, row);
     row.planMilliseconds = planInfo(plan).milliseconds;
     row.planned = measure(candidate, matrix, expected, plan.get());
@@ -253,9 +268,9 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   return row;
 }
 
-void Bench::timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report) {
+void Bench::timeCase(const std::vector<const Candidate *> &candidates, const MaskCase &mask, Report &report) {
   const Candidate &first = *candidates.front();
-  Matrix matrix(operands, first.blockRows, first.blockColumns, density, first.matrixTransposed);
+  Matrix matrix(operands, first.blockRows, first.blockColumns, mask, first.matrixTransposed);
   SampledRows expected(operands, matrix, first.denseTransposed);
   std::vector<Row> rows;
   rows.reserve(candidates.size());
@@ -263,19 +278,23 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, double de
   for (const Candidate *candidate : candidates)
     rows.push_back(timeCandidate(*candidate, matrix, expected));
   double denseMilliseconds = hasDense() ? (denseBefore + timeDense(false).medianMilliseconds) / 2 : 0;
-  double denseFlops = 2.0 * static_cast<double>(options.size.rows) * static_cast<double>(options.size.depth) *
-                      static_cast<double>(options.size.columns);
+  double denseFlops = 2.0 * static_cast<double>(operands.size.rows) * static_cast<double>(operands.size.depth) *
+                      static_cast<double>(operands.size.columns);
   for (Row &row : rows) {
-    row.density = density;
+    row.size = operands.size;
+    row.mask = mask.mask->name;
+    row.density = mask.density;
     for (auto *measurement : {&row.planned, &row.openPlanned, &row.packed, &row.refilled, &row.unplanned})
       if (hasDense() && *measurement) {
-        double own = (*measurement)->denseMilliseconds;
-        double rate = denseFlops / (own > 0 ? own : denseMilliseconds) * 1e-9;
-        (*measurement)->denseRatio = (*measurement)->teraflops / rate;
+        double &own = (*measurement)->denseMilliseconds;
+        own = own > 0 ? own : denseMilliseconds;
+        (*measurement)->denseRatio = (*measurement)->teraflops / (denseFlops / own * 1e-9);
       }
     printRow(row);
     report.rows.push_back(row);
   }
+  if (!options.json.empty())
+    report.writeJson(options.json); // a run that is ended early leaves what it measured
 }
 
 void Bench::startDenseRows(Report &report) const {
@@ -283,10 +302,10 @@ void Bench::startDenseRows(Report &report) const {
     fmt::print(stderr, "no {}: no ratios ({} FILE names the library)\n", isF8() ? "cublasLt for fp8" : "cuBLAS",
                isF8() ? "--cublaslt" : "--cublas");
   else if (isF8())
-    report.dense.push_back({"f8E4M3FN", "nk_nm", timeDense(true), {}});
+    report.dense.push_back({operands.size, "f8E4M3FN", "nk_nm", timeDense(true), {}});
   else
     for (bool transposed : {false, true})
-      report.dense.push_back({"bf16", transposed ? "nk_nm" : "kn_mn", timeDense(transposed), {}});
+      report.dense.push_back({operands.size, "bf16", transposed ? "nk_nm" : "kn_mn", timeDense(transposed), {}});
 }
 
 /// Candidates of other element types are left out.
@@ -300,16 +319,15 @@ void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
     if (candidate.dtype == operands.dtype)
       products[{candidate.layouts, -candidate.blockRows, -candidate.blockColumns}].push_back(&candidate);
   printRowHeader();
+  const std::vector<MaskCase> masks = maskCases(options.masks, options.densities);
   for (const auto &[key, group] : products)
-    for (double density : options.densities) {
+    for (const MaskCase &mask : masks) {
       std::vector<const Candidate *> wanted;
       for (const Candidate *candidate : group)
-        if (isWanted(*candidate, density))
+        if (isWanted(*candidate, mask))
           wanted.push_back(candidate);
-      bool fits =
-          options.size.rows % group.front()->blockRows == 0 && options.size.depth % group.front()->blockColumns == 0;
-      if (!wanted.empty() && fits)
-        timeCase(wanted, density, report);
+      if (!wanted.empty() && fits(*group.front(), mask))
+        timeCase(wanted, mask, report);
     }
   for (size_t i = firstDense; i < report.dense.size(); ++i)
     report.dense[i].after = timeDense(report.dense[i].layouts == "nk_nm");
@@ -331,13 +349,17 @@ int runBench(const Options &options) {
         candidates.push_back(std::move(candidate));
   Report report;
   report.device = info.name;
-  report.size = options.size;
+  report.size = options.sizes.front();
+  report.launches = options.launches;
+  report.isSteady = options.isSteady;
   for (sparsec_dtype_t dtype : {SPARSEC_DTYPE_BF16, SPARSEC_DTYPE_F8E4M3FN})
     if (std::ranges::any_of(candidates, [&](const Candidate &candidate) { return candidate.dtype == dtype; }))
-      Bench(options, device.get(), dtype).run(candidates, report);
+      for (const ProductSize &size : options.sizes)
+        Bench(options, device.get(), dtype, size).run(candidates, report);
   if (!options.scheduleDirs.empty())
     report.printBest();
   report.printSummary();
+  report.printSkew();
   if (!options.json.empty())
     report.writeJson(options.json);
   bool failed = std::any_of(report.rows.begin(), report.rows.end(), [](const Row &row) { return row.isWrong(); });

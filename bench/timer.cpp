@@ -14,7 +14,7 @@ namespace {
 
 Timing summarize(std::vector<double> times) {
   std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times.front()};
+  return {times[times.size() / 2], times.front(), times[times.size() / 4], times[times.size() * 3 / 4]};
 }
 
 } // namespace

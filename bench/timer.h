@@ -13,6 +13,7 @@ namespace sparsec::bench {
 
 struct Timing {
   double medianMilliseconds, bestMilliseconds;
+  double lowerQuartile, upperQuartile; // in milliseconds
 };
 
 /// Times work on a stream with events, one launch at a time, with the L2 cache flushed before each.

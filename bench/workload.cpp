@@ -13,7 +13,7 @@ using namespace harness;
 
 namespace {
 
-enum : uint64_t { weightSeed = 1, denseSeed = 2, patternSeed = 3, sampleSeed = 4 };
+enum : uint64_t { weightSeed = 1, denseSeed = 2, sampleSeed = 4 };
 constexpr int64_t sampledRowCount = 8;
 
 std::vector<float> randomValues(int64_t count, uint64_t seed, sparsec_dtype_t dtype) {
@@ -43,14 +43,15 @@ Operands::Operands(sparsec_device_t device, const ProductSize &size, sparsec_dty
       xScale(uploadArray(device, std::vector<float>(size.columns * partsOfK(size), 1))),
       y(device, size.rows * size.columns * sizeof(float)) {}
 
-Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density, bool isTransposed)
+Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, const MaskCase &mask,
+               bool isTransposed)
     : blockRows(blockRows), blockColumns(blockColumns), isTransposed(isTransposed) {
   int64_t rows = operands.size.rows, columns = operands.size.depth;
   if (isTransposed) {
     std::swap(rows, columns);
     std::swap(blockRows, blockColumns);
   }
-  pattern = bernoulliPattern(rows / blockRows, columns / blockColumns, density, patternSeed);
+  pattern = mask.mask->make(rows / blockRows, columns / blockColumns, mask.density);
   rowPtr = uploadArray(operands.device, pattern.rowPtr);
   colIdx = uploadArray(operands.device, pattern.colIdx);
   view = sparsec_blocks_bsr(rows, columns, static_cast<int32_t>(blockRows), static_cast<int32_t>(blockColumns),

@@ -7,7 +7,7 @@
 
 #include "dense_library.h"
 #include "harness/handles.h"
-#include "harness/pattern.h"
+#include "masks.h"
 
 #include <string>
 #include <vector>
@@ -37,7 +37,7 @@ struct Operands {
 /// One pattern, on the host and on the device. A transposed matrix is stored as K x M; its blocks are stored
 /// transposed, too.
 struct Matrix {
-  Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density, bool isTransposed);
+  Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, const MaskCase &mask, bool isTransposed);
 
   harness::BlockPattern pattern;   // of the stored matrix
   int64_t blockRows, blockColumns; // of the M x K matrix
