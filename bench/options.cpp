@@ -23,8 +23,8 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --mask LIST         which blocks are stored: kinds of masks, or .smtx files, where each nonzero is a block. A file
                       has a density of its own, and only sizes and blocks that give its shape are timed. With random
                       masks beside others, a table compares them at the same density (default: random). The kinds:
-{masks}  --case KEY=VALUE,.. only these cases; keys: block, density, layout, mask, size, target, label (part of the
-                      file's name); may be given more than once: any of them
+{masks}  --case KEY=VALUE,.. only these cases; keys: block, density, layout, mask, size, target, type (bf16,
+                      "f8E4M3FN fast"), label (part of the file's name); may be given more than once: any of them
   --plan LIST         with a plan for the case, with one for any width (open), with one and packed values (packed),
                       with one that the device fills (refilled), without (default: with,without)
   --pattern KIND      what plans are told of the pattern: static (it stays as it is, so that they may hold it in another
@@ -60,7 +60,7 @@ std::vector<std::string> split(const std::string &text, char separator) {
 }
 
 std::map<std::string, std::string> parseCase(const std::string &text) {
-  static const std::set<std::string> keys = {"block", "density", "label", "layout", "mask", "size", "target"};
+  static const std::set<std::string> keys = {"block", "density", "label", "layout", "mask", "size", "target", "type"};
   std::map<std::string, std::string> result;
   for (const std::string &part : split(text, ',')) {
     size_t equals = part.find('=');

@@ -22,7 +22,50 @@ using namespace harness;
 
 namespace {
 
-/// The benchmark of one element type.
+/// What --case says of it.
+bool isWanted(const Options &options, const Candidate &candidate, const MaskCase &mask, const ProductSize &size) {
+  auto matches = [&](const std::map<std::string, std::string> &wanted) {
+    return std::all_of(wanted.begin(), wanted.end(), [&](const auto &pair) {
+      const auto &[key, value] = pair;
+      if (key == "block")
+        return value == fmt::format("{}x{}", candidate.blockRows, candidate.blockColumns) ||
+               (candidate.blockRows == candidate.blockColumns && value == std::to_string(candidate.blockRows));
+      if (key == "density")
+        return std::abs(std::atof(value.c_str()) - mask.density) < 1e-9;
+      if (key == "mask")
+        return value == mask.mask->name;
+      if (key == "size")
+        return value == sizeText(size);
+      if (key == "layout")
+        return value == candidate.layouts;
+      if (key == "type")
+        return value == candidate.type;
+      if (key == "target")
+        return value == candidate.target;
+      return candidate.label.find(value) != std::string::npos;
+    });
+  };
+  return options.cases.empty() || std::any_of(options.cases.begin(), options.cases.end(), matches);
+}
+
+/// The blocks divide the matrix, and a mask that is given has its shape.
+bool fits(const Candidate &candidate, const MaskCase &mask, const ProductSize &size) {
+  if (size.rows % candidate.blockRows != 0 || size.depth % candidate.blockColumns != 0)
+    return false;
+  int64_t rows = size.rows / candidate.blockRows, columns = size.depth / candidate.blockColumns;
+  return candidate.matrixTransposed ? mask.mask->fits(columns, rows) : mask.mask->fits(rows, columns);
+}
+
+bool hasCase(const Options &options, const std::vector<Candidate> &candidates, const std::vector<MaskCase> &masks,
+             sparsec_dtype_t dtype, const ProductSize &size) {
+  for (const Candidate &candidate : candidates)
+    for (const MaskCase &mask : masks)
+      if (candidate.dtype == dtype && isWanted(options, candidate, mask, size) && fits(candidate, mask, size))
+        return true;
+  return false;
+}
+
+/// The benchmark of one element type and size.
 class Bench {
 public:
   Bench(const Options &options, sparsec_device_t device, sparsec_dtype_t dtype, const ProductSize &size)
@@ -33,11 +76,9 @@ public:
       dense = DenseLibrary::open(options.cublas, stream);
   }
 
-  void run(const std::vector<Candidate> &candidates, Report &report);
+  void run(const std::vector<Candidate> &candidates, const std::vector<MaskCase> &masks, Report &report);
 
 private:
-  bool isWanted(const Candidate &candidate, const MaskCase &mask) const;
-  bool fits(const Candidate &candidate, const MaskCase &mask) const;
   bool isF8() const { return sparsec_dtype_bytes(operands.dtype) == 1; }
   bool hasDense() const { return dense || denseF8; }
   /// For fp8 there is one: that of the transposed layouts.
@@ -66,37 +107,6 @@ private:
   std::unique_ptr<DenseF8Product> denseF8;
   std::vector<char> resultBytes, resultBytesAfter;
 };
-
-bool Bench::isWanted(const Candidate &candidate, const MaskCase &mask) const {
-  auto matches = [&](const std::map<std::string, std::string> &wanted) {
-    return std::all_of(wanted.begin(), wanted.end(), [&](const auto &pair) {
-      const auto &[key, value] = pair;
-      if (key == "block")
-        return value == fmt::format("{}x{}", candidate.blockRows, candidate.blockColumns) ||
-               (candidate.blockRows == candidate.blockColumns && value == std::to_string(candidate.blockRows));
-      if (key == "density")
-        return std::abs(std::atof(value.c_str()) - mask.density) < 1e-9;
-      if (key == "mask")
-        return value == mask.mask->name;
-      if (key == "size")
-        return value == sizeText(operands.size);
-      if (key == "layout")
-        return value == candidate.layouts;
-      if (key == "target")
-        return value == candidate.target;
-      return candidate.label.find(value) != std::string::npos;
-    });
-  };
-  return options.cases.empty() || std::any_of(options.cases.begin(), options.cases.end(), matches);
-}
-
-/// The blocks divide the matrix, and a mask that is given has its shape.
-bool Bench::fits(const Candidate &candidate, const MaskCase &mask) const {
-  if (operands.size.rows % candidate.blockRows != 0 || operands.size.depth % candidate.blockColumns != 0)
-    return false;
-  int64_t rows = operands.size.rows / candidate.blockRows, columns = operands.size.depth / candidate.blockColumns;
-  return candidate.matrixTransposed ? mask.mask->fits(columns, rows) : mask.mask->fits(rows, columns);
-}
 
 void Bench::multiplyDense(bool transposed) const {
   if (denseF8)
@@ -309,7 +319,7 @@ void Bench::startDenseRows(Report &report) const {
 }
 
 /// Candidates of other element types are left out.
-void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
+void Bench::run(const std::vector<Candidate> &candidates, const std::vector<MaskCase> &masks, Report &report) {
   size_t firstDense = report.dense.size();
   startDenseRows(report);
 
@@ -319,14 +329,13 @@ void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
     if (candidate.dtype == operands.dtype)
       products[{candidate.layouts, -candidate.blockRows, -candidate.blockColumns}].push_back(&candidate);
   printRowHeader();
-  const std::vector<MaskCase> masks = maskCases(options.masks, options.densities);
   for (const auto &[key, group] : products)
     for (const MaskCase &mask : masks) {
       std::vector<const Candidate *> wanted;
       for (const Candidate *candidate : group)
-        if (isWanted(*candidate, mask))
+        if (isWanted(options, *candidate, mask, operands.size))
           wanted.push_back(candidate);
-      if (!wanted.empty() && fits(*group.front(), mask))
+      if (!wanted.empty() && fits(*group.front(), mask, operands.size))
         timeCase(wanted, mask, report);
     }
   for (size_t i = firstDense; i < report.dense.size(); ++i)
@@ -352,10 +361,11 @@ int runBench(const Options &options) {
   report.size = options.sizes.front();
   report.launches = options.launches;
   report.isSteady = options.isSteady;
+  const std::vector<MaskCase> masks = maskCases(options.masks, options.densities);
   for (sparsec_dtype_t dtype : {SPARSEC_DTYPE_BF16, SPARSEC_DTYPE_F8E4M3FN})
-    if (std::ranges::any_of(candidates, [&](const Candidate &candidate) { return candidate.dtype == dtype; }))
-      for (const ProductSize &size : options.sizes)
-        Bench(options, device.get(), dtype, size).run(candidates, report);
+    for (const ProductSize &size : options.sizes)
+      if (hasCase(options, candidates, masks, dtype, size))
+        Bench(options, device.get(), dtype, size).run(candidates, masks, report);
   if (!options.scheduleDirs.empty())
     report.printBest();
   report.printSummary();

@@ -59,7 +59,7 @@ TEST(BenchOptionsDeathTest, WrongListsAreErrors) {
   EXPECT_EXIT(parse({"--mask=band,static"}), testing::ExitedWithCode(2),
               "--mask expects random, uniform, .*block-diagonal or a file .smtx, but got 'static'");
   EXPECT_EXIT(parse({"--case=masks=band"}), testing::ExitedWithCode(2),
-              "--case expects KEY=VALUE with a key of block, density, label, layout, mask, size, target");
+              "--case expects KEY=VALUE with a key of block, density, label, layout, mask, size, target, type");
   EXPECT_THROW(parse({"--mask=gone.smtx"}), std::runtime_error);
 }
 
