@@ -99,7 +99,7 @@ class Problem:
         if bool(torch.isnan(y).any()):
             return "elements are NaN or not written"
         # frexp gives a fraction below 1, so that the last of the 8 bits of bf16 is worth 2^(exponent - 8).
-        unit = torch.ldexp(torch.ones_like(self.exact), torch.frexp(self.exact)[1] - 8)
+        unit = torch.ldexp((self.exact != 0).double(), torch.frexp(self.exact)[1] - 8)
         excess = (y[self.sample].double() - self.exact).abs() - (2 * unit + 1e-6 * self.magnitude)
         worst = int(excess.argmax())
         if float(excess.flatten()[worst]) <= 0:

@@ -56,6 +56,9 @@ class Problems(ProblemCase):
             other = y.clone()
             other[0, place] = exact + units * unit
             self.assertEqual(problem.error(other) == "", is_right, units)
+        empty = y.clone()
+        empty[16, 0] = 2.0**-10  # in a row without blocks
+        self.assertIn("should be 0", problem.error(empty))
         y[47, 3] = float("nan")
         self.assertEqual(problem.error(y), "elements are NaN or not written")
 

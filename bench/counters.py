@@ -41,7 +41,8 @@ def parse(text: str) -> dict[str, Any]:
     if len(rows) < 2:
         return {}
     values = rows[1]
-    found: dict[str, Any] = {"kernel": values["Kernel Name"], "grid": values["Grid Size"], "cta": values["Block Size"]}
+    titles = {"kernel": "Kernel Name", "grid": "Grid Size", "cta": "Block Size"}
+    found: dict[str, Any] = {name: values.get(title, "") for name, title in titles.items()}
     for name, metric in METRICS.items():
         try:
             found[name] = float(values[metric].replace(",", ""))

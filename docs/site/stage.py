@@ -23,7 +23,7 @@ DOCUMENTS = (
 _BELOW = {"bench/NOTES.md": "\n```{toctree}\n:hidden:\n:glob:\n\nnotes/*\n```\n"}
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]+)?\)")
-_PICTURE = ".svg"
+_PICTURES = (".svg", ".png")
 _LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".h": "c", ".sh": "bash", ".mlir": "mlir"}
 
 
@@ -67,7 +67,7 @@ def linked(repository, name, text):
         if place.suffix == ".md":
             return match[0]
         files.add(str(place.relative_to(repository)))
-        return match[0] if place.suffix == _PICTURE else f"]({match[1]}.md)"
+        return match[0] if place.suffix in _PICTURES else f"]({match[1]}.md)"
 
     return outside_fences(text, lambda part: _LINK.sub(target, part)), files
 
@@ -100,7 +100,8 @@ def stage(repository, pages, folder):
         write(folder, f"{name}/index.md", text)
         files |= set(inside)
     for name in sorted(name for name in files if (repository / name).is_file()):
-        if name.endswith(_PICTURE):
-            write(folder, name, (repository / name).read_text(encoding="utf-8"))
+        if name.endswith(_PICTURES):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(repository / name, folder / name)
         else:
             write(folder, f"{name}.md", source_page(repository, name))

@@ -7,7 +7,7 @@ Series differ in the shape of their markers as well as in their colour.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -55,6 +55,24 @@ def ticks(most: float, count: int = 5) -> list[float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     return [index * step for index in range(math.ceil(most / step - 1e-9) + 1)]
+
+
+def log_ticks(least: float, most: float) -> list[float]:
+    """1, 2 and 5 times powers of ten: those between two positive numbers, and the next ones beyond them."""
+    first, last = math.floor(math.log10(least)), math.ceil(math.log10(most))
+    steps = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
+    below = max([step for step in steps if step <= least * (1 + 1e-9)], default=steps[0])
+    above = min([step for step in steps if step >= most * (1 - 1e-9)], default=steps[-1])
+    return [step for step in steps if below <= step <= above] if below < above else [below, 2 * below]
+
+
+def _apart(positions: Sequence[float], place: Callable[[float], float]) -> list[float]:
+    """Those positions whose numbers do not overlap, from the last one on."""
+    kept: list[float] = []
+    for position in reversed(positions):
+        if not kept or place(kept[-1]) - place(position) >= _CHARACTER * (len(_number(position)) + 1):
+            kept.append(position)
+    return kept[::-1]
 
 
 def _number(value: float) -> str:
@@ -118,34 +136,47 @@ def bar_chart(title: str, unit: str, bars: Sequence[Bar], notes: Sequence[str] =
 
 
 def line_chart(
-    title: str, x_name: str, y_name: str, lines: Sequence[Line], reference: tuple[str, float] | None = None
+    title: str,
+    x_name: str,
+    y_name: str,
+    lines: Sequence[Line],
+    reference: tuple[str, float] | None = None,
+    notes: Sequence[str] = (),
+    *,
+    log_y: bool = False,
 ) -> str:
-    """A chart of lines over a logarithmic x axis, as an SVG document. The y axis begins at 0.
+    """A chart of lines over a logarithmic x axis, as an SVG document. The y axis begins at 0 or is logarithmic, too.
 
     Args:
         title: the first line.
         x_name, y_name: of the axes.
         lines: at least one, with at least one point; x is positive.
         reference: the name and the value of a dashed line.
+        notes: lines below the chart.
+        log_y: whether the y axis is logarithmic; y is then positive.
     """
     left, top, plot_width, plot_height = 64, 44, 440, 260
     positions = sorted({x for line in lines for x, _ in line.points})
     names = [line.name for line in lines] + ([reference[0]] if reference else [])
-    steps = ticks(max([y for line in lines for _, y in line.points] + ([reference[1]] if reference else [])))
+    heights = [y for line in lines for _, y in line.points] + ([reference[1]] if reference else [])
+    steps = log_ticks(min(heights), max(heights)) if log_y else ticks(max(heights))
     low, high = math.log(positions[0]), math.log(positions[-1])
-    width = left + plot_width + 56 + _CHARACTER * max(map(len, names))
+    width = max(left + plot_width + 56 + _CHARACTER * max(map(len, names)),
+                *(32 + _CHARACTER * len(line) for line in (title, *notes)))  # fmt: skip
     bottom = top + plot_height
 
     def place(x: float, y: float) -> tuple[float, float]:
         share = (math.log(x) - low) / (high - low) if high > low else 0.5
-        return left + 12 + share * (plot_width - 24), bottom - y / steps[-1] * plot_height
+        height = math.log(y / steps[0]) / math.log(steps[-1] / steps[0]) if log_y else y / steps[-1]
+        return left + 12 + share * (plot_width - 24), bottom - height * plot_height
 
     parts = [_text(16, 24, title, size=14, extra=' font-weight="600"')]
     for value in steps:
         y = place(positions[0], value)[1]
         parts.append(f'<path d="M{left} {y:.1f}h{plot_width}" stroke="{_GRID}"/>')
         parts.append(_text(left - 8, y + 4, _number(value), anchor="end"))
-    parts += [_text(place(x, 0)[0], bottom + 18, _number(x), anchor="middle") for x in positions]
+    for x in _apart(positions, lambda x: place(x, steps[-1])[0]):
+        parts.append(_text(place(x, steps[-1])[0], bottom + 18, _number(x), anchor="middle"))
     parts.append(_text(left + plot_width / 2, bottom + 38, x_name, anchor="middle"))
     middle = top + plot_height / 2
     parts.append(_text(16, middle, y_name, anchor="middle", extra=f' transform="rotate(-90 16 {middle:.0f})"'))
@@ -163,4 +194,6 @@ def line_chart(
         dashes = f'stroke="{_COLORS[4]}" stroke-dasharray="6 4"'
         parts.append(f'<path d="M{left} {y:.1f}h{plot_width}M{legend - 2} {row}h16" {dashes}/>')
         parts.append(_text(legend + 20, row + 4, reference[0]))
-    return _document(width, max(bottom + 54, top + 22 * len(names) + 16), title, parts)
+    end = max(bottom + 54, top + 22 * len(names) + 16)
+    parts += [_text(16, end + 8 + 18 * index, note) for index, note in enumerate(notes)]
+    return _document(width, end + 18 * len(notes), title, parts)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sparsec.charts import Bar, Line, bar_chart, line_chart, ticks
+from sparsec.charts import Bar, Line, bar_chart, line_chart, log_ticks, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -20,6 +20,13 @@ def texts(chart):
 ])  # fmt: skip
 def test_ticks_are_round(most, expected):
     assert ticks(most) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("least", "most", "expected"), [
+    (0.3, 7, [0.2, 0.5, 1, 2, 5, 10]), (1, 2, [1, 2]), (5, 5, [5, 10]), (12, 90, [10, 20, 50, 100]),
+])  # fmt: skip
+def test_logarithmic_ticks(least, most, expected):
+    assert log_ticks(least, most) == pytest.approx(expected)
 
 
 def test_bars_have_lengths_of_their_values():
@@ -51,3 +58,32 @@ def test_lines_are_at_their_values():
     markers = {group[0].get("d") or group[0].tag for group in root.iter(f"{SVG}g")}
     assert len(markers) == 2
     assert "dense" not in texts(line_chart("t", "x", "y", [Line("a", [(2, 0)])]))
+
+
+def test_logarithmic_lines():
+    chart = line_chart("t", "density", "speed-up", [Line("a", [(0.1, 10), (1, 1)])], ("dense", 1), log_y=True)
+    root = ElementTree.fromstring(chart)
+    path = next(path.get("d") for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "2")
+    (_, top), (_, bottom) = (map(float, point.split()) for point in path[1:].split("L"))
+    heights = {
+        text.text: float(text.get("y")) - 4 for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "end"
+    }
+    assert set(heights) == {"1", "2", "5", "10"}
+    assert (heights["1"], heights["10"]) == pytest.approx((bottom, top), abs=0.1)
+    assert heights["1"] - heights["2"] == pytest.approx(heights["5"] - heights["10"], abs=0.2)
+
+
+def test_numbers_below_the_axis_do_not_overlap():
+    points = [(x, 1) for x in (0.1, 0.7, 0.72, 0.9, 0.98, 1)]
+    below = texts(line_chart("t", "density", "speed", [Line("a", points)]))
+    assert {"0.1", "0.72", "1"} <= set(below)
+    assert not {"0.7", "0.98"} & set(below)
+
+
+def test_lines_have_notes_and_room_for_the_title():
+    chart = line_chart("title " * 40, "x", "y", [Line("a", [(1, 1)])], notes=["first", "second"])
+    assert texts(chart)[-2:] == ["first", "second"]
+    root = ElementTree.fromstring(chart)
+    notes = [float(text.get("y")) for text in root.iter(f"{SVG}text") if text.text in ("first", "second")]
+    assert max(notes) < float(root.get("height"))
+    assert float(root.get("width")) > 7 * len("title " * 40)

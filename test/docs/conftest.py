@@ -4,4 +4,5 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "site"))
+for _folder in ("docs/site", "bench"):
+    sys.path.insert(0, str(Path(__file__).parents[2] / _folder))

@@ -57,12 +57,15 @@ def test_links_go_to_pages(repository, tmp_path):
 
 
 def test_pictures_stay_pictures(repository, tmp_path):
-    stage.write(repository, "docs/b.md", "![A curve](pictures/c.svg)\n")
+    text = "![A curve](pictures/c.svg) [as PNG](pictures/c.png)\n"
+    stage.write(repository, "docs/b.md", text)
     stage.write(repository, "docs/pictures/c.svg", "<svg/>\n")
+    (repository / "docs" / "pictures" / "c.png").write_bytes(b"\x89PNG\xff")
     stage.stage(repository, REPOSITORY / "docs" / "site" / "pages", tmp_path / "site")
-    assert (tmp_path / "site" / "docs" / "b.md").read_text() == "![A curve](pictures/c.svg)\n"
+    assert (tmp_path / "site" / "docs" / "b.md").read_text() == text
     assert (tmp_path / "site" / "docs" / "pictures" / "c.svg").read_text() == "<svg/>\n"
-    assert not (tmp_path / "site" / "docs" / "pictures" / "c.svg.md").exists()
+    assert (tmp_path / "site" / "docs" / "pictures" / "c.png").read_bytes() == b"\x89PNG\xff"
+    assert not list((tmp_path / "site" / "docs" / "pictures").glob("*.md"))
 
 
 def test_a_broken_link_is_an_error(repository, tmp_path):
