@@ -8,6 +8,7 @@
 #include "Failure.h"
 #include "HostObject.h"
 #include "IrDump.h"
+#include "ListCandidates.h"
 #include "Passes.h"
 #include "Pipeline.h"
 #include "Ptxas.h"
@@ -43,7 +44,7 @@ struct sparsec_compile_result_s {
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral emitNames[] = {"image", "mlir", "schedule", "tile", "nvvm",
-                                              "llvm",  "ptx",  "cubin",    "host"};
+                                              "llvm",  "ptx",  "cubin",    "host", "candidates"};
 
 static bool isImage(sparsec_emit_t emit) {
   return emit == SPARSEC_EMIT_IMAGE || emit == SPARSEC_EMIT_CUBIN || emit == SPARSEC_EMIT_HOST;
@@ -73,7 +74,7 @@ static std::vector<std::string> getTargets(const sparsec_compile_options_t &opti
 /// An error names the option as the driver spells it, without the dashes.
 static llvm::Error checkOptions(const sparsec_compile_options_t &options, ArrayRef<std::string> targets) {
   if (static_cast<size_t>(options.emit) >= std::size(emitNames))
-    return llvm::createStringError("expects emit to be 0 to 8, but got " + std::to_string(options.emit));
+    return llvm::createStringError("expects emit to be 0 to 9, but got " + std::to_string(options.emit));
   StringRef emit = emitNames[options.emit];
   std::set<StringRef> seen;
   for (const std::string &target : targets) {
@@ -228,6 +229,7 @@ private:
 static Stage getLastStage(sparsec_emit_t emit) {
   switch (emit) {
   case SPARSEC_EMIT_MLIR:
+  case SPARSEC_EMIT_CANDIDATES:
     return Stage::Mlir;
   case SPARSEC_EMIT_SCHEDULE:
     return Stage::Schedule;
@@ -256,6 +258,8 @@ sparsec_compile_code_t Compilation::failInternally(const Twine &what, StringRef 
     arguments += llvm::formatv(" --expect-density={0:e16}", options.expect_density);
   if (options.expect_n != defaults.expect_n)
     arguments += llvm::formatv(" --expect-n={0}", options.expect_n);
+  if (options.schedule_table)
+    arguments += llvm::formatv(" --schedule-table={0}", options.schedule_table);
   return fail(describeInternalError(what, source, arguments));
 }
 
@@ -350,7 +354,10 @@ std::optional<sparsec_compile_code_t> Compilation::attempt(ModuleOp module, Sche
     return failure.isInputWrong ? SPARSEC_COMPILE_INVALID_INPUT
                                 : failInternally("pass " + failure.pass + " failed", target);
   std::optional<sparsec_compile_code_t> code = SPARSEC_COMPILE_OK;
-  if (getLastStage(options.emit) != Stage::Llvm) {
+  if (options.emit == SPARSEC_EMIT_CANDIDATES) {
+    if (failed(listCandidates(module, {options.expect_density, options.expect_n}, result.data)))
+      return SPARSEC_COMPILE_INVALID_INPUT;
+  } else if (getLastStage(options.emit) != Stage::Llvm) {
     llvm::raw_string_ostream stream(result.data);
     module.print(stream, dumpFlags());
   } else if (const Chip *chip = findChip(target)) {
@@ -368,6 +375,7 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
   pipeline.chip = target.str();
   pipeline.expectDensity = options.expect_density;
   pipeline.expectN = options.expect_n;
+  pipeline.scheduleTable = options.schedule_table ? options.schedule_table : "";
 
   PassManager passes(module.getContext());
   passes.addInstrumentation(std::make_unique<NotePassFailure>(failure));

@@ -29,7 +29,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
     plan can pack small blocks in larger ones. A `schedule` that is already there wins and is only checked. Without
     `planned_schedules`, `narrow_schedules` or `packed_schedules` beside it, the kernel gets none of these. Refuses a
     schedule that does not fit the chip. A remark for each kernel is a table of the candidates with their cost or the
-    limit they break. The host has one schedule for each kernel op, in place of all that are there.
+    limit they break. A row of `schedule-table` with the kernel's chip and problem has precedence over the candidates.
+    The host has one schedule for each kernel op, in place of all that are there.
 
     `sparsec.refused_schedules`, `sparsec.refused_fallback_schedules`, `sparsec.refused_planned_schedules`,
     `sparsec.refused_narrow_schedules` and `sparsec.refused_packed_schedules` on a kernel say why ptxas refused the
@@ -45,7 +46,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"expectDensity", "expect-density", "double", "0.25", "expected fraction of blocks that are there">,
-    Option<"expectN", "expect-n", "int64_t", "0", "expected number of columns of X, 0 = large">];
+    Option<"expectN", "expect-n", "int64_t", "0", "expected number of columns of X, 0 = large">,
+    Option<"scheduleTable", "schedule-table", "std::string", "", "file with schedules that were measured">];
   let dependentDialects = ["::sparsec::SparsecDialect"];
 }
 

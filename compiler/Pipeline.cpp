@@ -18,7 +18,7 @@ void sparsec::addGpuPasses(OpPassManager &passes, const PipelineOptions &options
   if (last == Stage::Mlir)
     return;
 
-  passes.addPass(createSelectSchedulePass({options.expectDensity, options.expectN}));
+  passes.addPass(createSelectSchedulePass({options.expectDensity, options.expectN, options.scheduleTable}));
   if (last == Stage::Schedule)
     return;
 

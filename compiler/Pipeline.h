@@ -24,6 +24,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                llvm::cl::init(0.25)};
   Option<int64_t> expectN{*this, "expect-n", llvm::cl::desc("expected number of columns of X, 0 = large"),
                           llvm::cl::init(0)};
+  Option<std::string> scheduleTable{*this, "schedule-table", llvm::cl::desc("file with schedules that were measured"),
+                                    llvm::cl::init("")};
 };
 
 /// Adds the passes from the input to `last`, for a GPU and for the host.

@@ -26,6 +26,7 @@ ProblemDescription describeProblem(SpmmOp spmm) {
   problem.blockColumns = matrix.getBlockColumns();
   problem.wTransposed = matrix.getTransposed();
   problem.xTransposed = xTransposed;
+  problem.yTransposed = spmm.getYLayout() == ResultLayout::nm;
   problem.hasEpilogue = spmm.hasEpilogue();
   problem.hasTwoLevels = spmm.hasTwoLevels();
   problem.hasXScale = spmm.getXScale() != Value();
@@ -65,14 +66,14 @@ public:
   using SelectionFor::SelectionFor;
 
 private:
-  std::vector<Schedule> planned() const override { return plannedSchedules(problem, chip); }
-  std::vector<Schedule> narrow() const override { return narrowSchedules(problem, chip); }
-  std::optional<PackedBlock> packed() const override { return packedBlock(problem); }
+  std::vector<Schedule> planned() const override { return plannedSchedules(description, chip); }
+  std::vector<Schedule> narrow() const override { return narrowSchedules(description, chip); }
+  std::optional<PackedBlock> packed() const override { return packedBlock(description); }
   std::vector<Schedule> packedWith(PackedBlock block) const override {
-    return packedSchedules(withPackedBlocks(problem, block), chip);
+    return packedSchedules(withPackedBlocks(description, block), chip);
   }
   Fit checkPacked(const Schedule &schedule, PackedBlock block) const override {
-    return checkFit(schedule, withPackedBlocks(problem, block), chip, Origin::HandWritten);
+    return checkFit(schedule, withPackedBlocks(description, block), chip, Origin::HandWritten);
   }
 };
 

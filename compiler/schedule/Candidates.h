@@ -74,6 +74,24 @@ std::vector<Candidate> rankCandidates(const Description &problem, const Chip &ch
   return candidates;
 }
 
+/// What a tuner measures: the candidates that fit, and each of them with fewer stages. The cheapest is at the front.
+template <typename Description>
+std::vector<Candidate> sweepCandidates(const Description &problem, const Chip &chip, int64_t alignment) {
+  constexpr int64_t leastStages = 2;
+  std::vector<Candidate> sweep = rankCandidates(problem, chip, alignment);
+  std::erase_if(sweep, [](const Candidate &candidate) { return !candidate.fit.ok(); });
+  for (size_t i = 0, count = sweep.size(); i < count; ++i)
+    for (Candidate candidate = sweep[i]; --candidate.schedule.stages >= leastStages;) {
+      candidate.fit = checkFit(candidate.schedule, problem, chip, Origin::Chosen);
+      if (!candidate.fit.ok())
+        break;
+      candidate.cost = estimateCost(candidate.schedule, problem, chip);
+      sweep.push_back(candidate);
+    }
+  sortByCost(sweep);
+  return sweep;
+}
+
 /// Gives the schedule as many stages as are useful and fit in shared memory.
 template <typename Description>
 void chooseStages(Schedule &schedule, const Description &problem, const Chip &chip, int64_t least, int64_t most) {

@@ -35,8 +35,8 @@ struct ProblemDescription {
   int64_t leastN = 1;
   /// Expected fraction of blocks that are there.
   double density = 0.25;
-  /// W is stored as k x m, and X as n x k.
-  bool wTransposed = false, xTransposed = false;
+  /// W is stored as k x m, X as n x k, and Y as n x m.
+  bool wTransposed = false, xTransposed = false, yTransposed = false;
   /// Bytes that the epilogue reads for each result element (extra operands of the shape of Y).
   int64_t epilogueBytes = 0;
   /// The kernel has an epilogue region.

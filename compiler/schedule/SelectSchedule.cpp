@@ -44,12 +44,19 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     if (!chip)
       return module.emitError("expects the chip to be one of ")
              << knownTargets() << ", but got \"" << target.getChip() << "\"";
+    ScheduleTable table;
+    if (!scheduleTable.empty()) {
+      FailureOr<ScheduleTable> read = ScheduleTable::read(scheduleTable, &getContext());
+      if (failed(read))
+        return failure();
+      table = std::move(*read);
+    }
     for (auto kernel : module.getOps<KernelOp>()) {
       if (failed(refuseHostSchedules(kernel)))
         return failure();
       FailureOr<std::unique_ptr<Selection>> selection =
           familyOf(kernel).select(kernel, {expectDensity, expectN}, *chip);
-      if (failed(selection) || failed((*selection)->run()))
+      if (failed(selection) || failed((*selection)->run(table)))
         return failure();
     }
     return success();

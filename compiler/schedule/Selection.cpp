@@ -11,12 +11,20 @@ using namespace mlir;
 using namespace sparsec;
 
 /// A schedule written by hand is the only one beside the fallback, unless others are written by hand too.
-LogicalResult Selection::runPlanned() {
+LogicalResult Selection::runPlanned(const ScheduleRow *row) {
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedPlannedSchedulesAttribute));
   if (!kernel.getPlannedSchedules() && !kernel.getSchedule()) {
     std::vector<Schedule> all = planned();
+    if (row) {
+      if (failed(expectFit(*row)))
+        return failure();
+      if (all.empty() || all.front() != toSchedule(row->schedule))
+        all.insert(all.begin(), toSchedule(row->schedule));
+      noteRow(*row, refused);
+    }
+    // The row stands for the model's schedule.
     kernel.setPlannedSchedulesAttr(
-        toArray(ArrayRef(all).drop_front(std::min(refused ? refused.size() : 0, all.size()))));
+        toArray(ArrayRef(all).drop_front(std::min(refused ? refused.size() : 0, all.size())).take_front(1)));
   }
   return expectFits("planned_schedules", kernel.getPlannedSchedulesAttr());
 }
@@ -64,13 +72,18 @@ LogicalResult Selection::expectFits(llvm::StringRef attribute, ArrayAttr schedul
 }
 
 /// The schedule for 16-byte alignment, and one for any where it needs that.
-LogicalResult Selection::run() {
-  if (failed(runPlanned()) || failed(runNarrow()) || failed(runPacked()))
+LogicalResult Selection::run(const ScheduleTable &table) {
+  auto rowOf = [&](bool isPlanned) { return table.find(target().name, problem(), isPlanned); };
+  if (failed(runPlanned(rowOf(/*isPlanned=*/true))) || failed(runNarrow()) || failed(runPacked()))
     return failure();
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSchedulesAttribute));
   auto refusedFallbacks = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedFallbackSchedulesAttribute));
-  if (!kernel.getSchedule())
-    kernel.setScheduleAttr(choose(/*alignment=*/16, refused));
+  if (!kernel.getSchedule()) {
+    const ScheduleRow *row = rowOf(/*isPlanned=*/false);
+    if (row && failed(expectFit(*row)))
+      return failure();
+    kernel.setScheduleAttr(row ? choose(*row, refused) : choose(/*alignment=*/16, refused));
+  }
   Schedule schedule = toSchedule(kernel.getScheduleAttr());
   if (failed(expectFit("schedule", schedule)))
     return failure();
@@ -84,12 +97,20 @@ LogicalResult Selection::run() {
   } else if (requiredAlignment(schedule, elementBytes) > elementBytes && !rank(elementBytes).empty()) {
     kernel.setFallbackScheduleAttr(choose(elementBytes, refusedFallbacks));
   }
-  if (!table.empty())
+  if (!remarks.empty())
     remark::analysis(
         kernel.getLoc(),
         remark::RemarkOpts::name("candidates").category("sparsec-select-schedule").function(kernel.getSymName()))
-        << table;
+        << remarks;
   return success();
+}
+
+/// If ptxas has refused the schedule of the row, it is the model's turn.
+ScheduleAttr Selection::choose(const ScheduleRow &row, ArrayAttr refused) {
+  noteRow(row, refused);
+  if (!refused)
+    return row.schedule;
+  return choose(/*alignment=*/16, ArrayAttr::get(kernel.getContext(), refused.getValue().drop_front()));
 }
 
 /// Where all have been refused, the last one stays.
@@ -110,8 +131,23 @@ void Selection::tabulate(const std::vector<Candidate> &candidates, const std::ve
   verdicts[attempts[attempt]] = "chosen";
   for (size_t i = 0; i < attempt; ++i)
     verdicts[attempts[i]] = "refused by ptxas: " + cast<StringAttr>(refused[i]).str();
-  table += fmt::format("\nfor pointers and strides that are multiples of {} bytes:\n{}", alignment,
-                       sparsec::tabulate(candidates, verdicts));
+  remarks += fmt::format("\nfor pointers and strides that are multiples of {} bytes:\n{}", alignment,
+                         sparsec::tabulate(candidates, verdicts));
+}
+
+void Selection::noteRow(const ScheduleRow &row, ArrayAttr refused) {
+  auto place = cast<FileLineColLoc>(row.location);
+  remarks += fmt::format("\nschedule table {}:{}: {}{}\n", place.getFilename().str(), place.getLine(),
+                         toString(toSchedule(row.schedule)),
+                         refused ? ", refused by ptxas: " + cast<StringAttr>(refused[0]).str() : ", chosen");
+}
+
+LogicalResult Selection::expectFit(const ScheduleRow &row) {
+  Fit fit = check(toSchedule(row.schedule));
+  if (fit.ok())
+    return success();
+  return emitError(row.location) << "field 'schedule' does not fit kernel " << kernel.getSymName() << ": "
+                                 << fit.message;
 }
 
 LogicalResult Selection::expectFit(llvm::StringRef attribute, const Schedule &schedule) {

@@ -5,7 +5,9 @@
 #define SPARSEC_COMPILER_SCHEDULE_SELECTION_H
 
 #include "AttentionCandidates.h"
+#include "ProblemName.h"
 #include "ScheduleAttribute.h"
+#include "ScheduleTable.h"
 
 namespace sparsec {
 
@@ -15,10 +17,18 @@ public:
   Selection(KernelOp kernel, int64_t elementBytes) : kernel(kernel), elementBytes(elementBytes) {}
   virtual ~Selection() = default;
 
-  mlir::LogicalResult run();
+  /// Rows of the table have precedence over the model, and schedules written by hand over these.
+  mlir::LogicalResult run(const ScheduleTable &table);
+
+  /// The name of the problem, by which tables find it.
+  virtual std::string problem() const = 0;
+  /// The schedules that are worth a measurement, for 16-byte alignment: the candidates that fit, and the same with
+  /// fewer stages. The model's choice is the first one.
+  virtual std::vector<Candidate> sweep() const = 0;
 
 protected:
   virtual std::vector<Candidate> rank(int64_t alignment) const = 0;
+  virtual const Chip &target() const = 0;
   /// Those for launches with a plan; the operation may have none.
   virtual std::vector<Schedule> planned() const { return {}; }
   /// Returns the schedules for launches whose width fits in one tile; the operation may have none.
@@ -33,32 +43,41 @@ protected:
   virtual Fit checkPacked(const Schedule &schedule, PackedBlock /*block*/) const { return check(schedule); }
 
 private:
-  mlir::LogicalResult runPlanned();
+  mlir::LogicalResult runPlanned(const ScheduleRow *row);
   mlir::LogicalResult runNarrow();
   mlir::LogicalResult runPacked();
   mlir::LogicalResult expectFits(llvm::StringRef attribute, mlir::ArrayAttr schedules);
   mlir::ArrayAttr toArray(llvm::ArrayRef<Schedule> schedules);
   ScheduleAttr choose(int64_t alignment, mlir::ArrayAttr refused);
+  ScheduleAttr choose(const ScheduleRow &row, mlir::ArrayAttr refused);
+  void noteRow(const ScheduleRow &row, mlir::ArrayAttr refused);
+  mlir::LogicalResult expectFit(const ScheduleRow &row);
   void tabulate(const std::vector<Candidate> &candidates, const std::vector<size_t> &attempts, size_t attempt,
                 mlir::ArrayAttr refused, int64_t alignment);
   mlir::LogicalResult expectFit(llvm::StringRef attribute, const Schedule &schedule);
 
   KernelOp kernel;
   int64_t elementBytes;
-  std::string table; // for a remark
+  std::string remarks; // a text
 };
 
 /// For a kernel that a description tells about.
 template <typename Description> class SelectionFor : public Selection {
 public:
-  SelectionFor(KernelOp kernel, const Description &problem, const Chip &chip)
-      : Selection(kernel, bytesOf(problem.elementType)), problem(problem), chip(chip) {}
+  SelectionFor(KernelOp kernel, const Description &description, const Chip &chip)
+      : Selection(kernel, bytesOf(description.elementType)), description(description), chip(chip) {}
+
+  std::string problem() const override { return problemName(description); }
+  std::vector<Candidate> sweep() const override { return sweepCandidates(description, chip, /*alignment=*/16); }
 
 protected:
-  std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
-  Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
+  std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(description, chip, alignment); }
+  const Chip &target() const override { return chip; }
+  Fit check(const Schedule &schedule) const override {
+    return checkFit(schedule, description, chip, Origin::HandWritten);
+  }
 
-  const Description problem;
+  const Description description;
   const Chip &chip;
 };
 

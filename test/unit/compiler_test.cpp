@@ -168,8 +168,8 @@ TEST(CompilerOptions, EmbeddedPtx) {
 }
 
 TEST(CompilerOptions, Ranges) {
-  EXPECT_EQ(optionsError([](auto &options) { options.emit = static_cast<sparsec_emit_t>(9); }),
-            "error: expects emit to be 0 to 8, but got 9\n");
+  EXPECT_EQ(optionsError([](auto &options) { options.emit = static_cast<sparsec_emit_t>(10); }),
+            "error: expects emit to be 0 to 9, but got 10\n");
   EXPECT_EQ(optionsError([](auto &options) { options.expect_density = 0; }),
             "error: expects expect-density above 0 and at most 1, but got 0.00\n");
   EXPECT_EQ(optionsError([](auto &options) { options.expect_density = 1.5; }),

@@ -100,6 +100,7 @@ protected:
     options.emit = emit;
     options.expect_density = 0.125;
     options.expect_n = 640;
+    options.schedule_table = "/dev/null"; // a table without rows
     options.user_data = &said;
     options.diagnostic = [](void *user, sparsec_severity_t, const char *text) {
       *static_cast<std::string *>(user) += text;
@@ -155,7 +156,10 @@ TEST_F(InternalError, CommandReproduces) {
   ASSERT_NE(command, std::string::npos) << said;
   std::string arguments = said.substr(command + start.size());
   auto [path, options] = StringRef(arguments).split(' ');
-  EXPECT_EQ(options, "--arch=sm_89 --emit=tile --expect-density=1.2500000000000000e-01 --expect-n=640 -o /dev/null\n");
+  EXPECT_EQ(
+      options,
+      "--arch=sm_89 --emit=tile --expect-density=1.2500000000000000e-01 --expect-n=640 --schedule-table=/dev/null "
+      "-o /dev/null\n");
   auto source = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(source) << path.str();
   EXPECT_EQ((*source)->getBuffer(), kernel);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The choice: measured good points, hints, a new chip, and that every block gets a schedule that fits.
 
+#include "AttentionCandidates.h"
 #include "Candidates.h"
+#include "ProblemName.h"
 #include "SharedMemory.h"
 #include "schedule_examples.h"
 
@@ -349,4 +351,65 @@ TEST(ScheduleChoice, EveryPairedProductGetsAScheduleThatFits) {
               EXPECT_EQ(schedule.instruction == MatrixInstruction::Wgmma, takesWgmma) << chip.name;
             }
         }
+}
+
+// What a tuner measures: each candidate that fits, with all numbers of stages from its own down to two.
+TEST(ScheduleSweep, HasAllStagesOfEveryCandidate) {
+  const ProblemDescription problem = problemWithBlock(64, 64);
+  std::vector<Candidate> candidates = rankCandidates(problem, hopper(), 16);
+  std::vector<Candidate> sweep = sweepCandidates(problem, hopper(), 16);
+  EXPECT_EQ(sweep.front().schedule, candidates.front().schedule) << "the choice of the model";
+  size_t expected = 0;
+  for (const Candidate &candidate : candidates)
+    for (int64_t stages = candidate.fit.ok() ? candidate.schedule.stages : 1; stages >= 2; --stages) {
+      ++expected;
+      Schedule schedule = candidate.schedule;
+      schedule.stages = stages;
+      auto isIt = [&](const Candidate &each) { return each.schedule == schedule; };
+      EXPECT_EQ(std::count_if(sweep.begin(), sweep.end(), isIt), 1) << toString(schedule);
+    }
+  EXPECT_EQ(sweep.size(), expected);
+  for (const Candidate &candidate : sweep)
+    EXPECT_TRUE(candidate.fit.ok()) << candidate.fit.message;
+}
+
+TEST(ProblemName, TellsProductsApart) {
+  ProblemDescription problem = problemWithBlock(128, 64);
+  EXPECT_EQ(problemName(problem), "spmm bf16 128x64, w mk, x kn, y mn, 2 bytes");
+  problem.wTransposed = problem.xTransposed = problem.yTransposed = true;
+  problem.outputBytes = 4;
+  EXPECT_EQ(problemName(problem), "spmm bf16 128x64, w km, x nk, y nm, 4 bytes");
+  problem = problemWithBlock(64, 64);
+  problem.elementType = ElementType::F8E4M3;
+  problem.hasEpilogue = problem.hasTwoLevels = problem.hasScales = true;
+  problem.epilogueBytes = 2;
+  EXPECT_EQ(problemName(problem),
+            "spmm f8E4M3FN 64x64, w mk, x kn, y mn, 2 bytes, epilogue of 2 bytes, two levels, scales");
+  problem.hasXScale = true;
+  EXPECT_TRUE(problemName(problem).ends_with(", two levels, scales of x")) << problemName(problem);
+}
+
+TEST(ProblemName, LeavesSizesAndDensityOut) {
+  ProblemDescription problem = problemWithBlock(64, 64), other = problem;
+  other.m = other.k = other.n = 512;
+  other.density = 0.01;
+  EXPECT_EQ(problemName(problem), problemName(other));
+}
+
+TEST(ProblemName, TellsOperationsApart) {
+  ProblemDescription paired = problemWithBlock(64, 32);
+  paired.tileColumns = 16;
+  EXPECT_EQ(problemName(paired), "spgemm bf16 64x32x16, 2 bytes");
+  SampledDescription sampled;
+  sampled.blockRows = 64;
+  sampled.patternColumns = 32;
+  sampled.xTransposed = true;
+  EXPECT_EQ(problemName(sampled), "sddmm bf16 64x32, a mk, b nk, 2 bytes");
+  AttentionDescription attention;
+  attention.headDimension = 192;
+  attention.valueDimension = 128;
+  attention.keyBlock = 64;
+  EXPECT_EQ(problemName(attention), "attention bf16 192/128, blocks 128x64");
+  attention.regionsNeedRegisters = true;
+  EXPECT_EQ(problemName(attention), "attention bf16 192/128, blocks 128x64, regions");
 }

@@ -43,6 +43,7 @@ typedef enum sparsec_emit_e {
   SPARSEC_EMIT_PTX = 6,      /* text: PTX */
   SPARSEC_EMIT_CUBIN = 7,    /* as SPARSEC_EMIT_IMAGE, for GPU targets only */
   SPARSEC_EMIT_HOST = 8,     /* as SPARSEC_EMIT_IMAGE, for the target "host" only, which it implies */
+  SPARSEC_EMIT_CANDIDATES = 9, /* text: a line of JSON for each schedule that a kernel may have, for sparsec-tune */
 } sparsec_emit_t;
 
 typedef enum sparsec_severity_e {
@@ -63,6 +64,7 @@ typedef struct sparsec_compile_options_s {
   const char *dump_directory; /* NULL: none; else one numbered file per pass and stage in a folder per target */
   double expect_density;      /* fraction of blocks that are there, above 0 up to 1; 0.25 */
   int64_t expect_n;           /* columns of X; 0: many */
+  const char *schedule_table; /* file with schedules that were measured (docs/pipeline.md); NULL: none */
   /* Called for every diagnostic with its whole text: "file:line:column: error: ..." and the source line. */
   void (*diagnostic)(void *user_data, sparsec_severity_t severity, const char *text);
   /* Called as every phase begins, with its target and name: "sm_90a: ptxas". NULL: not. */

@@ -59,6 +59,7 @@ static cl::opt<sparsec_emit_t, false, ChoiceParser<sparsec_emit_t>> emit(
                clEnumValN(SPARSEC_EMIT_NVVM, "nvvm", "GPU instructions as MLIR"),
                clEnumValN(SPARSEC_EMIT_LLVM, "llvm", "LLVM IR, optimised"), clEnumValN(SPARSEC_EMIT_PTX, "ptx", "PTX"),
                clEnumValN(SPARSEC_EMIT_CUBIN, "cubin", "the image of a GPU (the default)"),
+               clEnumValN(SPARSEC_EMIT_CANDIDATES, "candidates", "the schedules to choose from, a line of JSON each"),
                clEnumValN(SPARSEC_EMIT_HOST, "host", "the image of the host, implies --arch=host")),
     cl::cat(category));
 static cl::opt<bool> embedPtx("embed-ptx", cl::desc("Put PTX beside the cubins, for chips newer than those of --arch"),
@@ -68,6 +69,10 @@ static cl::opt<double> expectDensity("expect-density", cl::init(0.25), cl::value
                                      cl::cat(category));
 static cl::opt<int64_t> expectN("expect-n", cl::init(0), cl::value_desc("columns"),
                                 cl::desc("Expected number of columns of X (default 0: many)"), cl::cat(category));
+static cl::opt<std::string> scheduleTable("schedule-table", cl::value_desc("file"),
+                                          cl::desc("Schedules that were measured, for kernels to take in place of "
+                                                   "those that the cost model prefers; sparsec-tune writes it"),
+                                          cl::cat(category));
 static cl::opt<std::string> ptxas("ptxas", cl::value_desc("program"),
                                   cl::desc("The assembler. Else SPARSEC_PTXAS names it, else it is searched for in "
                                            "../lib/sparsec of this program, PATH, CUDA_HOME, CUDA_PATH, "
@@ -91,6 +96,7 @@ Examples:
   sparsec kernel.mlir --arch=sm_90a,sm_89,host       one file for three targets: kernel.bundle
   sparsec kernel.mlir --arch=sm_89 --embed-ptx       also runs on chips newer than sm_89
   sparsec kernel.mlir --emit=schedule --remarks      which schedule, and why
+  sparsec kernel.mlir --schedule-table=table.jsonl   with the schedules that sparsec-tune found
   sparsec kernel.mlir --emit=ptx                     PTX on standard output
   generate | sparsec - -o kernel.cubin --verbose     from standard input
 
@@ -196,6 +202,7 @@ static sparsec_compile_options_t makeOptions(const std::vector<const char *> &ta
   options.dump_directory = dumpDirectory.empty() ? nullptr : dumpDirectory.c_str();
   options.expect_density = expectDensity;
   options.expect_n = expectN;
+  options.schedule_table = scheduleTable.empty() ? nullptr : scheduleTable.c_str();
   options.diagnostic = printDiagnostic;
   options.progress = showProgress;
   options.user_data = &progress;
