@@ -310,17 +310,20 @@ llvm::Error HostArguments::assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::s
   return llvm::Error::success();
 }
 
-llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
-                                                  const Limits &limits) {
-  HostArguments host;
+HostArguments::HostArguments(sparsec_kernel_t kernel) {
   for (uint32_t index = 0; index < sparsec_kernel_info(kernel)->argument_count; ++index) {
-    HostArgument &argument = host.arguments.emplace_back();
+    HostArgument &argument = arguments.emplace_back();
     argument.info = sparsec_kernel_argument(kernel, index);
     argument.isResult = kernel->isResult(index);
     for (const sparsec_operand_info_t &operand : kernel->operands())
       if (operand.argument == index && !argument.operand)
         argument.operand = &operand;
   }
+}
+
+llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
+                                                  const Limits &limits) {
+  HostArguments host(kernel);
   llvm::StringRef patternText;
   if (llvm::Error error = host.findScales(kernel, assignments))
     return error;
@@ -346,6 +349,62 @@ llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm:
       return inArgument(made.takeError(), nameOf(pattern.info->name));
     pattern.pattern = std::move(*made);
   }
+  return host;
+}
+
+llvm::Error HostArguments::readMatrices(llvm::StringRef text, const Limits &limits) {
+  for (auto [index, argument] : llvm::enumerate(arguments))
+    if (argument.info->kind == SPARSEC_ARGUMENT_BSR)
+      if (llvm::Error error = inArgument(readMatrix(argument, text, index + 1, limits), nameOf(argument.info->name)))
+        return error;
+  return llvm::Error::success();
+}
+
+/// The sizes of the others follow from those of the matrix and from N.
+llvm::Error HostArguments::makeInputs(sparsec_kernel_t kernel, int64_t columns, const Limits &limits) {
+  std::vector<Argument> views(arguments.size());
+  for (auto [view, argument] : llvm::zip(views, arguments))
+    if (argument.info->kind == SPARSEC_ARGUMENT_BSR)
+      view = argument.hostView();
+  const runtime::Operation &operation = runtime::operationOf(*kernel);
+  runtime::Problem problem = runtime::problemOf(*kernel, ArgumentArray(views).data());
+  if (!runtime::isKnown(problem.columns))
+    problem.columns = columns;
+  if (operation.deriveSizes)
+    operation.deriveSizes(*kernel, problem);
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    if (argument.isResult || argument.info->kind == SPARSEC_ARGUMENT_BSR)
+      continue;
+    argument.scalar = 0.5f;
+    if (argument.info->kind != SPARSEC_ARGUMENT_DENSE)
+      continue;
+    runtime::Dimensions dimensions = operation.dimensions(*argument.operand);
+    RandomSpecification random = {{}, std::nullopt, std::nullopt, index + 1};
+    for (runtime::ProblemSize size : llvm::ArrayRef(dimensions).take_front(argument.info->rank))
+      random.sizes.push_back(problem.*size);
+    argument.sizes = random.sizes;
+    if (isInteger(argument.dtype()))
+      random.below = 2;
+    auto elements = randomTensor(random, argument.dtype(), limits);
+    if (!elements)
+      return inArgument(elements.takeError(), nameOf(argument.info->name));
+    argument.elements = std::move(*elements);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<HostArguments> HostArguments::makeForMatrix(sparsec_kernel_t kernel, llvm::StringRef matrix,
+                                                           int64_t columns, const Limits &limits) {
+  if (sparsec_kernel_operation(kernel)->kind != SPARSEC_OPERATION_SPMM)
+    return failure("kernel '{}' is no product of a block-sparse and a dense matrix",
+                   view(nameOf(sparsec_kernel_info(kernel)->name)));
+  HostArguments host(kernel);
+  if (llvm::Error error = host.readMatrices(matrix, limits))
+    return error;
+  if (llvm::Error error = host.makeInputs(kernel, columns, limits))
+    return error;
+  if (llvm::Error error = host.allocateResults(kernel, limits))
+    return error;
   return host;
 }
 

@@ -44,6 +44,11 @@ public:
   static llvm::Expected<HostArguments> read(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
                                             const readers::Limits &limits);
 
+  /// Random inputs of a product, which fit a block-sparse matrix. `matrix` is what --arg takes, and `columns` is N
+  /// where the kernel leaves it open.
+  static llvm::Expected<HostArguments> makeForMatrix(sparsec_kernel_t kernel, llvm::StringRef matrix, int64_t columns,
+                                                     const readers::Limits &limits);
+
   llvm::ArrayRef<HostArgument> all() const { return arguments; }
   HostArgument *find(llvm::StringRef name);
   /// The first argument in a slot of the operation, null if there is none.
@@ -52,8 +57,11 @@ public:
   std::vector<Argument> hostViews() const;
 
 private:
+  explicit HostArguments(sparsec_kernel_t kernel);
   llvm::Error assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments, llvm::StringRef &patternText,
                      const readers::Limits &limits);
+  llvm::Error readMatrices(llvm::StringRef text, const readers::Limits &limits);
+  llvm::Error makeInputs(sparsec_kernel_t kernel, int64_t columns, const readers::Limits &limits);
   llvm::Error findScales(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments);
   llvm::Error allocateResults(sparsec_kernel_t kernel, const readers::Limits &limits);
   llvm::Error allocate(HostArgument &result, std::vector<int64_t> sizes, const readers::Limits &limits);

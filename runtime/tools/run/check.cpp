@@ -128,10 +128,12 @@ static std::vector<RowRange> groupRows(llvm::ArrayRef<int64_t> rows, int64_t gro
   return ranges;
 }
 
+namespace {
 /// The reference for rows of one result.
 struct Exact {
   std::vector<double> values, magnitude;
 };
+} // namespace
 
 /// Rows that kernels do not write keep the NaN that results begin with.
 static llvm::Error computeExact(sparsec_kernel_t kernel, const ArgumentArray &views, const ResultView &result,
@@ -169,32 +171,27 @@ static void compareRows(const ResultView &result, RowRange range, const Exact &e
     }
 }
 
-llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArguments &host,
-                                        const CheckRequest &request) {
-  auto results = viewResults(host);
-  if (!results)
-    return results.takeError();
-  CheckResult total;
-  const RowsToCheck all = operationView(kernel).rowsToCheck(host);
-  total.rows = all.rows;
-  const std::vector<int64_t> rows = selectRows(all, request, findSuspects(*results, total.rows));
-  const std::vector<RowRange> ranges = groupRows(rows, all.group);
+namespace {
+/// What becomes of the exact rows of a result. Calls do not overlap.
+using TakeRows = llvm::function_ref<void(size_t result, RowRange range, Exact &exact)>;
+} // namespace
+
+/// Computes ranges of rows on all cores. Threads take range after range. An error ends the work. The error of the first
+/// range is returned, whichever thread meets one first: ranges are taken in order, so that every range before a failed
+/// one is finished.
+static llvm::Error computeRanges(sparsec_kernel_t kernel, const HostArguments &host, llvm::ArrayRef<ResultView> results,
+                                 const RowsToCheck &all, llvm::ArrayRef<RowRange> ranges, TakeRows take) {
   const std::vector<Argument> hostViews = host.hostViews();
   const ArgumentArray views(hostViews);
-
-  // Threads take range after range. An error ends the work. The error of the first range is returned, whichever thread
-  // meets one first: ranges are taken in order, so that every range before a failed one is finished.
   std::atomic<size_t> next = 0;
-  std::mutex mutex; // of total, firstError and progress
+  std::mutex mutex; // of firstError and the calls of `take`
   llvm::Error firstError = llvm::Error::success();
   size_t rangeOfFirstError = ranges.size();
-  Progress progress("checking rows");
   auto work = [&] {
     Exact exact;
-    for (size_t index = next++; index < ranges.size(); index = next++) {
-      RowRange range = ranges[index];
-      for (const ResultView &result : *results) {
-        llvm::Error error = computeExact(kernel, views, result, all, range, exact);
+    for (size_t index = next++; index < ranges.size(); index = next++)
+      for (size_t result = 0; result < results.size(); ++result) {
+        llvm::Error error = computeExact(kernel, views, results[result], all, ranges[index], exact);
         std::lock_guard lock(mutex);
         if (error) {
           if (index < rangeOfFirstError) {
@@ -205,12 +202,8 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
           next = ranges.size();
           return;
         }
-        compareRows(result, range, exact, total);
+        take(result, ranges[index], exact);
       }
-      std::lock_guard lock(mutex);
-      total.rowsChecked += range.end - range.begin;
-      progress.update(total.rowsChecked, int64_t(rows.size()));
-    }
   };
   std::vector<std::thread> threads;
   for (unsigned index = 1; index < std::thread::hardware_concurrency(); ++index)
@@ -218,8 +211,56 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
   work();
   for (std::thread &thread : threads)
     thread.join();
-  if (firstError)
-    return firstError;
+  return firstError;
+}
+
+llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArguments &host,
+                                        const CheckRequest &request) {
+  auto results = viewResults(host);
+  if (!results)
+    return results.takeError();
+  CheckResult total;
+  const RowsToCheck all = operationView(kernel).rowsToCheck(host);
+  total.rows = all.rows;
+  const std::vector<int64_t> rows = selectRows(all, request, findSuspects(*results, total.rows));
+  Progress progress("checking rows");
+  auto compare = [&](size_t result, RowRange range, const Exact &exact) {
+    compareRows((*results)[result], range, exact, total);
+    if (result + 1 < results->size())
+      return;
+    total.rowsChecked += range.end - range.begin;
+    progress.update(total.rowsChecked, int64_t(rows.size()));
+  };
+  if (llvm::Error error = computeRanges(kernel, host, *results, all, groupRows(rows, all.group), compare))
+    return error;
+  return total;
+}
+
+llvm::Expected<ExpectedRows> ExpectedRows::compute(sparsec_kernel_t kernel, const HostArguments &host,
+                                                   const CheckRequest &request) {
+  auto results = viewResults(host);
+  if (!results)
+    return results.takeError();
+  const RowsToCheck all = operationView(kernel).rowsToCheck(host);
+  ExpectedRows expected;
+  auto keep = [&](size_t result, RowRange range, Exact &exact) {
+    expected.parts.push_back({result, range, std::move(exact.values), std::move(exact.magnitude)});
+  };
+  const std::vector<int64_t> rows = selectRows(all, request, /*suspects=*/{});
+  if (llvm::Error error = computeRanges(kernel, host, *results, all, groupRows(rows, all.group), keep))
+    return error;
+  return expected;
+}
+
+llvm::Expected<CheckResult> ExpectedRows::compare(const HostArguments &host) const {
+  auto results = viewResults(host);
+  if (!results)
+    return results.takeError();
+  CheckResult total;
+  for (const Part &part : parts) {
+    compareRows((*results)[part.result], part.rows, {part.values, part.magnitude}, total);
+    total.rowsChecked += part.rows.end - part.rows.begin;
+  }
   return total;
 }
 

@@ -63,6 +63,23 @@ std::vector<int64_t> selectRows(const RowsToCheck &all, const CheckRequest &requ
 llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArguments &host,
                                         const CheckRequest &request);
 
+/// Some rows of the results as the reference has them, to compare several runs on the same inputs with.
+class ExpectedRows {
+public:
+  static llvm::Expected<ExpectedRows> compute(sparsec_kernel_t kernel, const HostArguments &host,
+                                              const CheckRequest &request);
+  /// Compares the results in `host`, which has the same arguments.
+  llvm::Expected<CheckResult> compare(const HostArguments &host) const;
+
+private:
+  struct Part {
+    size_t result;
+    runtime::RowRange rows;
+    std::vector<double> values, magnitude;
+  };
+  std::vector<Part> parts;
+};
+
 } // namespace sparsec::run
 
 #endif // SPARSEC_TOOLS_RUN_CHECK_H

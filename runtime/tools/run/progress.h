@@ -17,7 +17,8 @@ class Progress {
 public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Progress(std::string what) : what(std::move(what)), next(Clock::now() + std::chrono::seconds(1)) {}
+  explicit Progress(std::string what, std::string program = "sparsec-run")
+      : what(std::move(what)), program(std::move(program)), next(Clock::now() + std::chrono::seconds(1)) {}
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
   ~Progress() {
@@ -29,14 +30,14 @@ public:
     if (Clock::now() < next)
       return;
     // A terminal overwrites the line; elsewhere every message is a line, so there are fewer.
-    llvm::errs() << (terminal ? "\r" : "") << fmt::format("sparsec-run: {}: {} of {}", what, done, total)
+    llvm::errs() << (terminal ? "\r" : "") << fmt::format("{}: {}: {} of {}", program, what, done, total)
                  << (terminal ? "" : "\n");
     next = Clock::now() + std::chrono::seconds(terminal ? 1 : 10);
     shown = true;
   }
 
 private:
-  std::string what;
+  std::string what, program;
   Clock::time_point next;
   bool terminal = llvm::errs().is_displayed(), shown = false;
 };

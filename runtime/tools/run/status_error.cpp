@@ -18,21 +18,21 @@ llvm::Error toError(sparsec_status_t status, llvm::StringRef context) {
   return llvm::make_error<StatusError>(code, std::move(message));
 }
 
-ExitCode reportError(llvm::Error error) {
+ExitCode reportError(llvm::Error error, llvm::StringRef program) {
   ExitCode exitCode = exitBadInput;
   llvm::handleAllErrors(
       std::move(error),
       [&](const StatusError &status) {
         if (status.code == SPARSEC_STATUS_DRIVER_ERROR || status.code == SPARSEC_STATUS_INTERNAL)
           exitCode = exitInternal;
-        llvm::errs() << "sparsec-run: error: " << status.message << '\n';
+        llvm::errs() << program << ": error: " << status.message << '\n';
       },
       // Readers have errors of their own: this is a file that cannot be written.
       [&](const llvm::FileError &file) {
         exitCode = exitInternal;
-        llvm::errs() << "sparsec-run: error: cannot write " << file.message() << '\n';
+        llvm::errs() << program << ": error: cannot write " << file.message() << '\n';
       },
-      [](const llvm::ErrorInfoBase &other) { llvm::errs() << "sparsec-run: error: " << other.message() << '\n'; });
+      [&](const llvm::ErrorInfoBase &other) { llvm::errs() << program << ": error: " << other.message() << '\n'; });
   return exitCode;
 }
 

@@ -34,7 +34,7 @@ public:
 llvm::Error toError(sparsec_status_t status, llvm::StringRef context = "");
 
 /// Prints an error and gives the exit code that belongs to it.
-ExitCode reportError(llvm::Error error);
+ExitCode reportError(llvm::Error error, llvm::StringRef program = "sparsec-run");
 
 /// Owns a runtime handle.
 template <auto destroy> struct Destroyer {
