@@ -304,10 +304,8 @@ TEST_F(TuneTest, PrintsTheBestFirstAndTheChoiceOfTheModel) {
 }
 
 TEST_F(TuneTest, ShowsTenCandidatesAndTheChoiceOfTheModel) {
-  std::vector<std::string> names;
-  for (int number = 0; number < 12; ++number)
-    names.push_back("c" + std::to_string(number));
-  const std::vector<Candidate> candidates = makeCandidates(names);
+  const std::vector<Candidate> candidates =
+      makeCandidates({"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11"});
   Journal journal = openJournal();
   for (const Candidate &candidate : candidates) // the model's choice is the slowest
     EXPECT_FALSE(journal.append(measurementOf(candidate, one, 20 - double(candidate.number))));

@@ -25,6 +25,11 @@ static llvm::Expected<std::string> findCompiler(const std::string &requested) {
   return failure("there is no compiler '{}': --sparsec=PROGRAM names one", name);
 }
 
+static llvm::Error removeFile(const std::string &path) {
+  std::error_code error = llvm::sys::fs::remove(path);
+  return error ? llvm::createFileError(path, error) : llvm::Error::success();
+}
+
 /// Runs the compiler. Its messages go to a file, which is in an error.
 static llvm::Error runCompiler(const std::string &program, std::vector<std::string> arguments, const std::string &log) {
   arguments.insert(arguments.begin(), program);
@@ -34,8 +39,7 @@ static llvm::Error runCompiler(const std::string &program, std::vector<std::stri
   int code = llvm::sys::ExecuteAndWait(program, views, std::nullopt, redirects, /*SecondsToWait=*/0, /*MemoryLimit=*/0,
                                        &message);
   if (code == 0) {
-    llvm::sys::fs::remove(log);
-    return llvm::Error::success();
+    return removeFile(log);
   }
   if (auto text = readers::readFile(log))
     message += (*text)->getBuffer().trim();
@@ -67,7 +71,8 @@ static llvm::Error clearUnless(llvm::StringRef folder, const std::string &stampF
   std::error_code error;
   for (llvm::sys::fs::directory_iterator file(folder, error), end; file != end && !error; file.increment(error))
     if (llvm::StringRef(file->path()).ends_with(".cubin"))
-      llvm::sys::fs::remove(file->path());
+      if (llvm::Error failed = removeFile(file->path()))
+        return failed;
   return error ? llvm::createFileError(folder, error) : run::writeFile(stampFile, stamp);
 }
 
@@ -104,8 +109,7 @@ static llvm::Error compile(const CompileRequest &request, const WorkFolder &fold
     return error;
   llvm::Error error =
       runCompiler(compiler, {request.source, "--arch=" + request.arch, "--schedule-table=" + table, "-o", cubin}, log);
-  llvm::sys::fs::remove(table);
-  return error;
+  return llvm::joinErrors(std::move(error), removeFile(table));
 }
 
 llvm::Expected<bool> compileCandidates(const CompileRequest &request, const WorkFolder &folder,
