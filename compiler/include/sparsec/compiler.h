@@ -34,15 +34,15 @@ typedef enum sparsec_compile_code_e {
 
 /* The form of the output. */
 typedef enum sparsec_emit_e {
-  SPARSEC_EMIT_IMAGE = 0,    /* what the runtime loads: a cubin, a host object, or a bundle of several */
-  SPARSEC_EMIT_MLIR = 1,     /* text: the input, verified */
-  SPARSEC_EMIT_SCHEDULE = 2, /* text: kernels with their schedules */
-  SPARSEC_EMIT_TILE = 3,     /* text: tile ops */
-  SPARSEC_EMIT_NVVM = 4,     /* text: NVVM ops */
-  SPARSEC_EMIT_LLVM = 5,     /* text: LLVM IR, optimised */
-  SPARSEC_EMIT_PTX = 6,      /* text: PTX */
-  SPARSEC_EMIT_CUBIN = 7,    /* as SPARSEC_EMIT_IMAGE, for GPU targets only */
-  SPARSEC_EMIT_HOST = 8,     /* as SPARSEC_EMIT_IMAGE, for the target "host" only, which it implies */
+  SPARSEC_EMIT_IMAGE = 0,      /* what the runtime loads: a cubin, a host object, or a bundle of several */
+  SPARSEC_EMIT_MLIR = 1,       /* text: the input, verified */
+  SPARSEC_EMIT_SCHEDULE = 2,   /* text: kernels with their schedules */
+  SPARSEC_EMIT_TILE = 3,       /* text: tile ops */
+  SPARSEC_EMIT_NVVM = 4,       /* text: NVVM ops */
+  SPARSEC_EMIT_LLVM = 5,       /* text: LLVM IR, optimised */
+  SPARSEC_EMIT_PTX = 6,        /* text: PTX */
+  SPARSEC_EMIT_CUBIN = 7,      /* as SPARSEC_EMIT_IMAGE, for GPU targets only */
+  SPARSEC_EMIT_HOST = 8,       /* as SPARSEC_EMIT_IMAGE, for the target "host" only, which it implies */
   SPARSEC_EMIT_CANDIDATES = 9, /* text: a line of JSON for each schedule that a kernel may have, for sparsec-tune */
 } sparsec_emit_t;
 
