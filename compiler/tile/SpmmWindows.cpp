@@ -10,10 +10,14 @@
 // A group completes its product before it goes on: two others multiply meanwhile. It holds no slot while it waits for
 // another one, whose producer may need that slot first.
 //
+// A product of fp8 takes half as long, so that two others do not fill the time until the next one. It stays in flight
+// while its group waits for the operands of the next step. The group then holds a column and a block. It does so only if
+// the next ones are less than the slots of their rings away, so that no producer needs what is held. Otherwise it
+// completes the product first. In bf16, whose rings have half the slots, this is slower.
+//
 // With sums of two levels a group adds two products of 64 of K before it promotes them: those of a step and of the next
-// one. It holds the column of the first while it waits for that of the second, which is less than the slots of the ring
-// away, so that its producer does not need the slot that is held. The ring of blocks has room for all that other groups
-// have in between (checkWindows).
+// one. It holds the column of the first while it waits for that of the second, under the same condition. The ring of
+// blocks has room for all that other groups have in between (checkWindows).
 //
 // A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never asks for a position so
 // far ahead of the last one that the barrier of an earlier phase looks like that of the position.
@@ -47,13 +51,16 @@ private:
   void copyBlock(ImplicitLocOpBuilder &b, Value slot, ValueRange entry);
   void buildConsumer(ImplicitLocOpBuilder &b);
   Value multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
+  Value multiplyRowInFlight(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
   Value multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
+  Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value sum);
   struct Step;
+  struct Held;
   Step decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock);
-  Values multiplyStep(ImplicitLocOpBuilder &b, const Step &step, Value isPair, const Step &next, Value sum);
-  void releaseStep(ImplicitLocOpBuilder &b, const Step &step);
-  Value promoteProducts(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum);
-  Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum);
+  Held multiplyStep(ImplicitLocOpBuilder &b, const Step &step, const Held &held, Value isNear);
+  Value formPair(ImplicitLocOpBuilder &b, const Step &first, const Step &second, Value isThere);
+  Value multiplyBlocks(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum);
+  void releaseSlots(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value condition = {});
   bool mayCut() { return mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed()); }
   int64_t groups() { return schedule.getConsumersM(); }
   int64_t columns() { return schedule.getTileN(); }
@@ -68,7 +75,14 @@ private:
 /// A step of a group: its column, whether it multiplies it with a block, and where both are.
 struct WindowBuilder::Step {
   Value column, multiplies, columnSlot, blockPosition;
-  Value blockSlot = {};
+};
+
+/// A sum, and the slots that its product in flight reads, if there is one.
+struct WindowBuilder::Held {
+  Value sum, isInFlight, columnSlot, blockSlot;
+
+  Held(ValueRange values) : sum(values[0]), isInFlight(values[1]), columnSlot(values[2]), blockSlot(values[3]) {}
+  Values values() const { return {sum, isInFlight, columnSlot, blockSlot}; }
 };
 
 void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
@@ -210,8 +224,13 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     // The group is read anew: kept from tile to tile it would take a register that the accumulators need.
     auto rowOfWindow = [&] { return add(b, multiply(b, tile.window, groups()), GroupOp::create(b)); };
     Range steps = readRange(b, PlanSection::step_offsets, rowOfWindow());
-    Value sum = spmm.hasTwoLevels() ? multiplyRowInPairs(b, steps, firstColumn, firstBlock)
-                                    : multiplyRow(b, steps, firstColumn, firstBlock);
+    Value sum;
+    if (spmm.hasTwoLevels())
+      sum = multiplyRowInPairs(b, steps, firstColumn, firstBlock);
+    else if (elementType().getIntOrFloatBitWidth() == 8)
+      sum = multiplyRowInFlight(b, steps, firstColumn, firstBlock);
+    else
+      sum = multiplyRow(b, steps, firstColumn, firstBlock);
     storeRow(b, rowOfWindow(), tile.column, sum, /*isSwapped=*/false, /*inLines=*/false);
     Range columns = readRange(b, PlanSection::column_offsets, tile.window);
     Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
@@ -219,6 +238,21 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
                               add(b, firstBlock, arith::SubIOp::create(b, blocks.end, blocks.first))};
   });
   DrainStoresOp::create(b);
+}
+
+WindowBuilder::Step WindowBuilder::decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock) {
+  Value column = remainder(b, word, 1 << numberBits), block = divide(b, word, 1 << numberBits);
+  Step step;
+  step.column = column;
+  step.multiplies = named(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock)), "multiplies");
+  step.columnSlot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
+  step.blockPosition = add(b, firstBlock, block);
+  return step;
+}
+
+void WindowBuilder::releaseSlots(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value condition) {
+  ReleaseOp::create(b, columnRing, columnSlot, condition, /*groups=*/Value());
+  ReleaseOp::create(b, blockRing, blockSlot, condition, /*groups=*/Value());
 }
 
 /// Positions of the rings count from `firstColumn` and `firstBlock`, which are those of the window.
@@ -231,120 +265,169 @@ Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value fir
   Value sum = named(loop.getRegionIterArg(0), "sum");
   word = named(loop.getRegionIterArg(1), "word");
   Value next = ReadPlanOp::create(b, PlanSection::steps, add(b, loop.getInductionVar(), 1));
-  Value column = remainder(b, word, 1 << numberBits), block = divide(b, word, 1 << numberBits);
-  Value columnSlot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
-  WaitOp::create(b, TypeRange(), columnRing, columnSlot);
-  Value multiplies = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock));
-  Value blockPosition = add(b, firstBlock, block);
-  auto branch = scf::IfOp::create(b, TypeRange{sumType()}, named(multiplies, "multiplies"), /*withElseRegion=*/true);
+  Step step = decode(b, word, firstColumn, firstBlock);
+  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  auto branch = scf::IfOp::create(b, TypeRange{sumType()}, step.multiplies, /*withElseRegion=*/true);
   scf::YieldOp::create(b, ValueRange{branch.getResult(0), next});
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, multiplyBlock(b, columnSlot, blockPosition, sum));
+  Value blockSlot = CursorOp::create(b, blockRing, step.blockPosition);
+  WaitOp::create(b, TypeRange(), blockRing, blockSlot);
+  Value product = multiplyBlock(b, step.columnSlot, blockSlot, sum);
+  Value complete = AwaitOp::create(b, sumType(), product, /*outstanding=*/0);
+  releaseSlots(b, step.columnSlot, blockSlot);
+  scf::YieldOp::create(b, complete);
   b.setInsertionPointToStart(branch.elseBlock());
-  ReleaseOp::create(b, columnRing, columnSlot);
+  ReleaseOp::create(b, columnRing, step.columnSlot);
   scf::YieldOp::create(b, sum);
   return loop.getResult(0);
 }
 
-WindowBuilder::Step WindowBuilder::decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock) {
-  Value column = remainder(b, word, 1 << numberBits), block = divide(b, word, 1 << numberBits);
-  Step step;
-  step.column = column;
-  step.multiplies = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock));
-  step.columnSlot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
-  step.blockPosition = add(b, firstBlock, block);
-  return step;
+Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value sum) {
+  return ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum, /*registers=*/Value(),
+                           /*condition=*/Value(), schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
 }
 
-/// The same with two products for each promotion, where the next step is near enough. It is then done with this one.
-Value WindowBuilder::multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock) {
-  Value zero = ZeroOp::create(b, sumType()), isDone = arith::ConstantIntOp::create(b, 0, 1);
+/// The same with products in flight. Columns and blocks rise from step to step, so that the difference of two words has
+/// the distances of both.
+Value WindowBuilder::multiplyRowInFlight(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock) {
+  Value zero = ZeroOp::create(b, pendingType()), isInFlight = arith::ConstantIntOp::create(b, 0, 1);
   Value word = ReadPlanOp::create(b, PlanSection::steps, steps.first);
-  auto loop = scf::ForOp::create(b, steps.first, steps.end, i32(b, 1), ValueRange{zero, word, isDone});
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value sum = named(loop.getRegionIterArg(0), "sum");
-  word = named(loop.getRegionIterArg(1), "word");
-  isDone = named(loop.getRegionIterArg(2), "is_done");
-  Value number = add(b, loop.getInductionVar(), 1), nextWord = ReadPlanOp::create(b, PlanSection::steps, number);
-  SmallVector<Type> types{sumType(), b.getI1Type()};
-  auto branch = scf::IfOp::create(b, types, isDone, /*withElseRegion=*/true);
-  scf::YieldOp::create(b, ValueRange{branch.getResult(0), nextWord, branch.getResult(1)});
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, ValueRange{sum, arith::ConstantIntOp::create(b, 0, 1)});
-
-  b.setInsertionPointToStart(branch.elseBlock());
-  const Step step = decode(b, word, firstColumn, firstBlock), next = decode(b, nextWord, firstColumn, firstBlock);
-  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
-  auto products = scf::IfOp::create(b, types, named(step.multiplies, "multiplies"), /*withElseRegion=*/true);
-  scf::YieldOp::create(b, products.getResults());
-  b.setInsertionPointToStart(products.elseBlock());
-  ReleaseOp::create(b, columnRing, step.columnSlot);
-  scf::YieldOp::create(b, ValueRange{sum, arith::ConstantIntOp::create(b, 0, 1)});
-
-  b.setInsertionPointToStart(products.thenBlock());
-  Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, steps.end);
-  Value distance = arith::SubIOp::create(b, next.column, step.column);
-  Value isNear = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, distance, i32(b, schedule.getStages()));
-  Value isPair = arith::AndIOp::create(b, isThere, arith::AndIOp::create(b, isNear, next.multiplies));
-  scf::YieldOp::create(b, multiplyStep(b, step, named(isPair, "is_pair"), next, sum));
-  return loop.getResult(0);
-}
-
-/// The sum, and whether the next step is done, too. The column of the first step is there.
-WindowBuilder::Values WindowBuilder::multiplyStep(ImplicitLocOpBuilder &b, const Step &step, Value isPair,
-                                                  const Step &next, Value sum) {
-  Step first = step, second = next;
-  first.blockSlot = CursorOp::create(b, blockRing, step.blockPosition);
-  WaitOp::create(b, TypeRange(), blockRing, first.blockSlot);
-  auto branch = scf::IfOp::create(b, TypeRange{sumType(), b.getI1Type()}, isPair, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  WaitOp::create(b, TypeRange(), columnRing, second.columnSlot);
-  second.blockSlot = CursorOp::create(b, blockRing, second.blockPosition);
-  WaitOp::create(b, TypeRange(), blockRing, second.blockSlot);
-  Value ofBoth = promoteProducts(b, {first, second}, sum);
-  releaseStep(b, first);
-  releaseStep(b, second);
-  scf::YieldOp::create(b, ValueRange{ofBoth, arith::ConstantIntOp::create(b, 1, 1)});
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value ofOne = promoteProducts(b, {first}, sum);
-  releaseStep(b, first);
-  scf::YieldOp::create(b, ValueRange{ofOne, arith::ConstantIntOp::create(b, 0, 1)});
-  return branch.getResults();
-}
-
-void WindowBuilder::releaseStep(ImplicitLocOpBuilder &b, const Step &step) {
-  ReleaseOp::create(b, columnRing, step.columnSlot);
-  ReleaseOp::create(b, blockRing, step.blockSlot);
-}
-
-/// Part by part: the products of the steps, which add to each other, and then to the sum of the row.
-Value WindowBuilder::promoteProducts(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum) {
-  MLIRContext *context = b.getContext();
-  Type pending = PendingType::get(context, matrix.getBlockRows(), columnsOfInstruction);
-  Type complete = AccumulatorType::get(context, matrix.getBlockRows(), columnsOfInstruction);
-  for (auto [part, view] : llvm::enumerate(viewsOfParts)) {
-    Value product;
-    for (const Step &step : steps)
-      product = ProductOp::create(b, pending, viewOfBlock, step.blockSlot, view, step.columnSlot, product,
-                                  schedule.getTileK());
-    product = AwaitOp::create(b, complete, product, /*outstanding=*/0);
-    sum = PromoteOp::create(b, product, sum, /*scale=*/Value(), /*rows=*/Value(), int64_t(part) * columnsOfInstruction);
+  Values inits = Held({zero, isInFlight, CursorOp::create(b, columnRing), CursorOp::create(b, blockRing)}).values();
+  inits.append({word, word});
+  auto loop = scf::ForOp::create(b, steps.first, steps.end, i32(b, 1), inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Held held(loop.getRegionIterArgs());
+    named(held.sum, "sum"), named(held.isInFlight, "is_in_flight");
+    named(held.columnSlot, "held_column"), named(held.blockSlot, "held_block");
+    word = named(loop.getRegionIterArg(4), "word");
+    Value previous = named(loop.getRegionIterArg(5), "previous");
+    Value next = ReadPlanOp::create(b, PlanSection::steps, add(b, loop.getInductionVar(), 1));
+    Step step = decode(b, word, firstColumn, firstBlock);
+    Value distance = arith::SubIOp::create(b, word, previous);
+    auto isLess = [&](Value number, int64_t slots) -> Value {
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, i32(b, slots));
+    };
+    Value isColumnNear = isLess(remainder(b, distance, 1 << numberBits), schedule.getStages());
+    Value isBlockNear = isLess(divide(b, distance, 1 << numberBits), schedule.getBlockStages());
+    Value isNear = arith::AndIOp::create(b, isColumnNear, arith::AndIOp::create(b, isBlockNear, step.multiplies));
+    Values yielded = multiplyStep(b, step, held, named(isNear, "is_near")).values();
+    yielded.append({next, word});
+    scf::YieldOp::create(b, yielded);
   }
+  Held last(loop.getResults());
+  Value sum = AwaitOp::create(b, sumType(), last.sum, /*outstanding=*/0);
+  releaseSlots(b, last.columnSlot, last.blockSlot, last.isInFlight);
   return sum;
 }
 
-Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum) {
-  Value blockSlot = CursorOp::create(b, blockRing, blockPosition);
-  WaitOp::create(b, TypeRange(), blockRing, blockSlot);
-  Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum,
-                                    /*registers=*/Value(), /*condition=*/Value(), schedule.getTileK(),
-                                    b.getI64IntegerAttr(columnsOfInstruction));
-  Value complete = AwaitOp::create(b, sumType(), product, /*outstanding=*/0);
-  ReleaseOp::create(b, columnRing, columnSlot);
-  ReleaseOp::create(b, blockRing, blockSlot);
-  return complete;
+/// Completes the product that is held where the step is not near, and then waits for the operands of the step.
+WindowBuilder::Held WindowBuilder::multiplyStep(ImplicitLocOpBuilder &b, const Step &step, const Held &held,
+                                                Value isNear) {
+  OpBuilder::InsertionGuard guard(b);
+  Value one = arith::ConstantIntOp::create(b, 1, 1);
+  Value isFar = arith::AndIOp::create(b, held.isInFlight, arith::XOrIOp::create(b, isNear, one));
+  auto completion = scf::IfOp::create(b, TypeRange{pendingType()}, named(isFar, "is_far"), /*withElseRegion=*/true);
+  Value staysInFlight = arith::AndIOp::create(b, held.isInFlight, isNear);
+  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  auto branch = scf::IfOp::create(b, TypeRange{pendingType()}, step.multiplies, /*withElseRegion=*/true);
+  Value blockSlot = CursorOp::create(b, blockRing, step.blockPosition);
+  Held result({branch.getResult(0), step.multiplies, step.columnSlot, blockSlot});
+
+  b.setInsertionPointToStart(completion.thenBlock());
+  Value complete = AwaitOp::create(b, pendingType(), held.sum, /*outstanding=*/0);
+  releaseSlots(b, held.columnSlot, held.blockSlot);
+  scf::YieldOp::create(b, complete);
+  b.setInsertionPointToStart(completion.elseBlock());
+  scf::YieldOp::create(b, held.sum);
+
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value slot = CursorOp::create(b, blockRing, step.blockPosition);
+  WaitOp::create(b, TypeRange(), blockRing, slot);
+  Value product = multiplyBlock(b, step.columnSlot, slot, completion.getResult(0));
+  Value sum = AwaitOp::create(b, pendingType(), product, /*outstanding=*/1);
+  releaseSlots(b, held.columnSlot, held.blockSlot, staysInFlight);
+  scf::YieldOp::create(b, sum);
+  b.setInsertionPointToStart(branch.elseBlock());
+  ReleaseOp::create(b, columnRing, step.columnSlot);
+  scf::YieldOp::create(b, completion.getResult(0));
+  return result;
+}
+
+/// The same with two products for each promotion, where the next step is near enough. The words of the next two steps
+/// are read while these are multiplied.
+Value WindowBuilder::multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock) {
+  // The entry behind the last step is there, others may not be.
+  auto readWord = [&](Value number) -> Value {
+    return ReadPlanOp::create(b, PlanSection::steps, arith::MinSIOp::create(b, number, steps.end));
+  };
+  Values inits{steps.first, readWord(steps.first), readWord(add(b, steps.first, 1)), ZeroOp::create(b, sumType())};
+  auto loop = scf::WhileOp::create(b, ValueRange(inits).getTypes(), inits);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locations(inits.size(), b.getLoc());
+  Block *test = b.createBlock(&loop.getBefore(), {}, loop.getResultTypes(), locations);
+  Value isLeft = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, test->getArgument(0), steps.end);
+  scf::ConditionOp::create(b, isLeft, test->getArguments());
+
+  Block *body = b.createBlock(&loop.getAfter(), {}, loop.getResultTypes(), locations);
+  Value number = named(body->getArgument(0), "number"), sum = named(body->getArgument(3), "sum");
+  Value word = named(body->getArgument(1), "word"), nextWord = named(body->getArgument(2), "next_word");
+  Value second = add(b, number, 1), third = add(b, number, 2);
+  Value thirdWord = readWord(third), fourthWord = readWord(add(b, number, 3));
+  Step step = decode(b, word, firstColumn, firstBlock), next = decode(b, nextWord, firstColumn, firstBlock);
+  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  Value isPair = named(formPair(b, step, next, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, second, steps.end)),
+                       "is_pair");
+  auto branch = scf::IfOp::create(b, loop.getResultTypes(), isPair, /*withElseRegion=*/true);
+  scf::YieldOp::create(b, branch.getResults());
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value ofBoth = multiplyBlocks(b, {step, next}, sum);
+  scf::YieldOp::create(b, ValueRange{third, thirdWord, fourthWord, ofBoth});
+  b.setInsertionPointToStart(branch.elseBlock());
+  auto single = scf::IfOp::create(b, TypeRange{sumType()}, step.multiplies, /*withElseRegion=*/true);
+  scf::YieldOp::create(b, ValueRange{second, nextWord, thirdWord, single.getResult(0)});
+  b.setInsertionPointToStart(single.thenBlock());
+  scf::YieldOp::create(b, multiplyBlocks(b, {step}, sum));
+  b.setInsertionPointToStart(single.elseBlock());
+  ReleaseOp::create(b, columnRing, step.columnSlot);
+  scf::YieldOp::create(b, sum);
+  return loop.getResult(3);
+}
+
+/// Whether the group multiplies both steps together, if the second one `isThere`.
+Value WindowBuilder::formPair(ImplicitLocOpBuilder &b, const Step &first, const Step &second, Value isThere) {
+  Value distance = arith::SubIOp::create(b, second.column, first.column);
+  Value isNear = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, distance, i32(b, schedule.getStages()));
+  Value multiply = arith::AndIOp::create(b, first.multiplies, second.multiplies);
+  return arith::AndIOp::create(b, multiply, arith::AndIOp::create(b, isThere, isNear));
+}
+
+/// Part by part: the products of the steps, which add to each other, and then to the sum of the row. The column of the
+/// first step is there. The slots are free before the last part is added.
+Value WindowBuilder::multiplyBlocks(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum) {
+  MLIRContext *context = b.getContext();
+  Type pending = PendingType::get(context, matrix.getBlockRows(), columnsOfInstruction);
+  Type complete = AccumulatorType::get(context, matrix.getBlockRows(), columnsOfInstruction);
+  Values blockSlots;
+  for (const Step &step : steps) {
+    if (!blockSlots.empty())
+      WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+    blockSlots.push_back(CursorOp::create(b, blockRing, step.blockPosition));
+    WaitOp::create(b, TypeRange(), blockRing, blockSlots.back());
+  }
+  for (auto [part, view] : llvm::enumerate(viewsOfParts)) {
+    Value product;
+    for (auto [step, blockSlot] : llvm::zip_equal(steps, blockSlots))
+      product = ProductOp::create(b, pending, viewOfBlock, blockSlot, view, step.columnSlot, product,
+                                  schedule.getTileK());
+    product = AwaitOp::create(b, complete, product, /*outstanding=*/0);
+    if (part + 1 == viewsOfParts.size())
+      for (auto [step, blockSlot] : llvm::zip_equal(steps, blockSlots))
+        releaseSlots(b, step.columnSlot, blockSlot);
+    sum = PromoteOp::create(b, product, sum, /*scale=*/Value(), /*rows=*/Value(), int64_t(part) * columnsOfInstruction);
+  }
+  return sum;
 }
 
 } // namespace
