@@ -11,8 +11,8 @@
 // another one, whose producer may need that slot first.
 //
 // A product of fp8 takes half as long, so that two others do not fill the time until the next one. It stays in flight
-// while its group waits for the operands of the next step. The group then holds a column and a block. It does so only if
-// the next ones are less than the slots of their rings away, so that no producer needs what is held. Otherwise it
+// while its group waits for the operands of the next step. The group then holds a column and a block. It does so only
+// if the next ones are less than the slots of their rings away, so that no producer needs what is held. Otherwise it
 // completes the product first. In bf16, whose rings have half the slots, this is slower.
 //
 // With sums of two levels a group adds two products of 64 of K before it promotes them: those of a step and of the next
@@ -377,8 +377,8 @@ Value WindowBuilder::multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Va
   Value thirdWord = readWord(third), fourthWord = readWord(add(b, number, 3));
   Step step = decode(b, word, firstColumn, firstBlock), next = decode(b, nextWord, firstColumn, firstBlock);
   WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
-  Value isPair = named(formPair(b, step, next, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, second, steps.end)),
-                       "is_pair");
+  Value isPair =
+      named(formPair(b, step, next, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, second, steps.end)), "is_pair");
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), isPair, /*withElseRegion=*/true);
   scf::YieldOp::create(b, branch.getResults());
   b.setInsertionPointToStart(branch.thenBlock());
@@ -419,8 +419,8 @@ Value WindowBuilder::multiplyBlocks(ImplicitLocOpBuilder &b, ArrayRef<Step> step
   for (auto [part, view] : llvm::enumerate(viewsOfParts)) {
     Value product;
     for (auto [step, blockSlot] : llvm::zip_equal(steps, blockSlots))
-      product = ProductOp::create(b, pending, viewOfBlock, blockSlot, view, step.columnSlot, product,
-                                  schedule.getTileK());
+      product =
+          ProductOp::create(b, pending, viewOfBlock, blockSlot, view, step.columnSlot, product, schedule.getTileK());
     product = AwaitOp::create(b, complete, product, /*outstanding=*/0);
     if (part + 1 == viewsOfParts.size())
       for (auto [step, blockSlot] : llvm::zip_equal(steps, blockSlots))

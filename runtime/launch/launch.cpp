@@ -63,7 +63,8 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
 }
 
 StageLaunch stageOf(const Launch &launch, const Stage &stage) {
-  TileGrid grid = tileGrid(launch.kernel, *stage.info, launch.problem);
+  const bool hasWindows = launch.plan && &stage == &launch.variant.first();
+  TileGrid grid = tileGridOf(launch.kernel, *stage.info, launch.problem, hasWindows ? launch.plan->windows : 0);
   bool hasList = launch.plan && launch.plan->order == SPARSEC_TILE_ORDER_LISTS && &stage == &launch.variant.first();
   // The first tiles of periodic lists are those of the first workers: others would have nothing to do.
   int64_t workers = std::min(hasList ? launch.plan->workers : stage.residentWorkers, grid.tiles());

@@ -53,8 +53,10 @@ struct PlanInput {
   }
 };
 
-/// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
-TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t workers, const VariantArrays &arrays) {
+/// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known,
+/// `windows` those of the plan.
+TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t workers, int64_t windows,
+                    const VariantArrays &arrays) {
   const Operation &operation = operationOf(input.kernel);
   const Stage &stage = variant.first();
   TileListRequest request = {input.kernel,
@@ -62,7 +64,7 @@ TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t work
                              *stage.info,
                              input.problem,
                              input.isStatic() && !input.isRefilled(),
-                             tileGrid(input.kernel, *stage.info, input.problem),
+                             tileGridOf(input.kernel, *stage.info, input.problem, windows),
                              workers,
                              input.lists.blocks(),
                              input.matrixOf(variant),
@@ -141,11 +143,21 @@ void makeStreams(const PlanInput &input, const sparsec_stage_info_t &stage, cons
     arrays.streams = {};
 }
 
+/// Only for windows of a product whose number of tiles is known.
+int64_t shortWindows(const PlanInput &input, const Variant &variant, const MatrixRows &matrix,
+                     const VariantPlan &part) {
+  const sparsec_stage_info_t &stage = *variant.first().info;
+  if (takesStreams(*variant.info) || !input.mayReorderRows() || !isKnown(part.tiles))
+    return 0;
+  const WindowLoad load = {tileGrid(input.kernel, stage, input.problem).panels, part.workers,
+                           input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_COLUMN),
+                           input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD)};
+  return chooseShortWindows(matrix.pattern, stage.tile_m / matrix.rowsOfBlock, load);
+}
+
 void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part) {
   if (windows.isEmpty())
     return;
-  part.windows = windows.count();
-  part.columns = windows.columnCount();
   sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, windows.rows);
   sections.add(part, SPARSEC_PLAN_COLUMN_OFFSETS, windows.columnOffsets);
   sections.add(part, SPARSEC_PLAN_COLUMNS, windows.columns);
@@ -158,8 +170,6 @@ void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part
 void addStreams(const Streams &streams, SectionList &sections, VariantPlan &part) {
   if (streams.isEmpty())
     return;
-  part.windows = streams.count();
-  part.columns = streams.columnCount();
   sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, streams.rows);
   sections.add(part, SPARSEC_PLAN_STAGE_OFFSETS, streams.stageOffsets);
   sections.add(part, SPARSEC_PLAN_STAGE_COLUMNS, streams.stageColumns);
@@ -218,7 +228,8 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
   }
   const MatrixRows &matrix = *input.matrixOf(variant);
   const sparsec_stage_info_t &stage = *variant.first().info;
-  RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); }};
+  RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); },
+                    shortWindows(input, variant, matrix, part)};
   if (hasStreams)
     makeStreams(input, stage, matrix, std::move(order), arrays);
   else
@@ -230,6 +241,10 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
     arrays.windows = {};
     return false;
   }
+  if (!arrays.streams.isEmpty())
+    setWindows(input.kernel, variant, input.problem, arrays.streams.count(), arrays.streams.columnCount(), part);
+  if (!arrays.windows.isEmpty())
+    setWindows(input.kernel, variant, input.problem, arrays.windows.count(), arrays.windows.columnCount(), part);
   addStreams(arrays.streams, sections, part);
   addWindows(arrays.windows, sections, part);
   if (part.windows == 0) {
@@ -324,7 +339,7 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
     part.order = orderWithoutLists(input.kernel, variant);
     return addReason(part, "fixed order: refills change which tiles there are");
   }
-  arrays.lists = makeLists(input, variant, part.workers, arrays);
+  arrays.lists = makeLists(input, variant, part.workers, part.windows, arrays);
   addLists(input, variant, arrays.lists, sections, part);
 }
 

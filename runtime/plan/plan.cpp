@@ -36,6 +36,22 @@ Status SectionList::upload(sparsec_plan_s &plan, const sparsec_plan_options_t &o
   return device.synchronize(options.stream);
 }
 
+TileGrid tileGridOf(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem,
+                    int64_t windows) {
+  TileGrid grid = tileGrid(kernel, stage, problem);
+  if (windows != 0)
+    grid.tileRows = windows;
+  return grid;
+}
+
+void setWindows(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem, int64_t windows,
+                int64_t columns, VariantPlan &part) {
+  part.windows = windows;
+  part.columns = columns;
+  if (isKnown(part.tiles))
+    part.tiles = tileGridOf(kernel, *variant.first().info, problem, windows).tiles();
+}
+
 VariantPlan planWithoutSections(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem) {
   VariantPlan part;
   if (!isComplete(operationOf(kernel), problem))

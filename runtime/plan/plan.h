@@ -76,6 +76,14 @@ namespace sparsec::runtime {
 /// A plan without variants.
 std::unique_ptr<sparsec_plan_s> newPlan(sparsec_kernel_s &kernel);
 
+/// The tiles of a variant whose plan has this number of windows, or none: a window is a tile row, and some windows may
+/// have fewer block rows than others.
+TileGrid tileGridOf(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem,
+                    int64_t windows);
+/// Notes how many windows the plan of the variant has, and so how many tiles.
+void setWindows(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem, int64_t windows,
+                int64_t columns, VariantPlan &part);
+
 /// The plan of a variant that holds nothing: its tiles, and the workers of launches without lists.
 VariantPlan planWithoutSections(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem);
 

@@ -95,12 +95,12 @@ Status checkIndex(const SectionCheck &check, const MatrixShape &matrix) {
 class TileListCheck {
 public:
   TileListCheck(const SectionCheck &check, int64_t period, bool isStatic)
-      : check(check), period(period), isStatic(isStatic), grid(tileGrid(check.kernel, check.stage(), check.problem)) {}
+      : check(check), period(period), isStatic(isStatic) {}
 
   Status run(VariantPlan &part);
 
 private:
-  Status checkGrid();
+  Status checkGrid(const VariantPlan &part);
   Status checkWorkers() const;
   Status checkTiles() const;
   Status checkPeriodicList(int64_t worker) const;
@@ -108,12 +108,13 @@ private:
   const SectionCheck &check;
   const int64_t period;
   const bool isStatic; // the pattern of the plan
-  TileGrid grid;       // that the lists hold
+  TileGrid grid = {};  // that the lists hold
   std::span<const uint32_t> offsets;
   std::span<const Tile> tiles;
 };
 
-Status TileListCheck::checkGrid() {
+Status TileListCheck::checkGrid(const VariantPlan &part) {
+  grid = tileGridOf(check.kernel, check.stage(), check.problem, part.windows);
   const bool isPeriodic = isKnown(period);
   const bool mayBePeriodic =
       operationOf(check.kernel).periodicLists && takesPeriod(check.kernel, check.variant().first()) && period > 0;
@@ -168,7 +169,7 @@ Status TileListCheck::checkPeriodicList(int64_t worker) const {
 }
 
 Status TileListCheck::run(VariantPlan &part) {
-  SPARSEC_RETURN_IF_ERROR(checkGrid());
+  SPARSEC_RETURN_IF_ERROR(checkGrid(part));
   const uint64_t offsetCount = check.sections[SPARSEC_PLAN_TILE_OFFSETS]->size() / sizeof(uint32_t);
   if (offsetCount == 0)
     return check.broken(SPARSEC_PLAN_TILE_OFFSETS, "there are none");
@@ -191,8 +192,7 @@ Status checkPattern(const SectionCheck &check, const MatrixShape &matrix, Varian
   WindowCounts counts;
   SPARSEC_RETURN_IF_ERROR(takesStreams(*check.variant().info) ? checkStreams(check, matrix, counts)
                                                               : checkWindows(check, matrix, counts));
-  part.windows = counts.windows;
-  part.columns = counts.columns;
+  setWindows(check.kernel, check.variant(), check.problem, counts.windows, counts.columns, part);
   return {};
 }
 
@@ -200,14 +200,21 @@ Status checkPattern(const SectionCheck &check, const MatrixShape &matrix, Varian
 
 Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int64_t groups,
                        std::span<const int32_t> &outRows) {
-  const int64_t windows = ceilDivide(matrix.blockRows, groups);
-  SPARSEC_RETURN_IF_ERROR(check.read(SPARSEC_PLAN_WINDOW_ROWS, windows * groups, outRows));
+  SPARSEC_RETURN_IF_ERROR(check.readAll(SPARSEC_PLAN_WINDOW_ROWS, outRows));
+  if (outRows.empty() || int64_t(outRows.size()) % groups != 0)
+    return check.broken(SPARSEC_PLAN_WINDOW_ROWS, "expects ", groups, " elements for each window, but got ",
+                        outRows.size());
   OnceEach all(matrix.blockRows);
-  for (int64_t i = 0; i < windows * groups; ++i)
-    if (i < matrix.blockRows ? !all.insert(outRows[i]) : outRows[i] != -1)
+  for (size_t i = 0; i < outRows.size(); ++i) {
+    const bool mayBeNone = int64_t(i) % groups != 0;
+    if ((!mayBeNone || outRows[i] != -1) && !all.insert(outRows[i]))
       return check.broken(SPARSEC_PLAN_WINDOW_ROWS, "block row ", outRows[i], " at ", i,
                           " is out of range or there twice");
-  return windows == 0 ? check.broken(SPARSEC_PLAN_WINDOW_ROWS, "there are none") : Status();
+    if (mayBeNone && outRows[i] != -1 && outRows[i - 1] == -1)
+      return check.broken(SPARSEC_PLAN_WINDOW_ROWS, "expects none behind none, but got block row ", outRows[i], " at ",
+                          i);
+  }
+  return all.isComplete() ? Status() : check.broken(SPARSEC_PLAN_WINDOW_ROWS, "a block row is missing");
 }
 
 Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &part) {

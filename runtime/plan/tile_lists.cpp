@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <numeric>
 
 namespace sparsec::runtime {
@@ -16,8 +17,10 @@ namespace {
 /// Tiles per worker at the end of the order that are sorted by cost. The worker with the least load gets the costly
 /// ones first, so that the loads end level. All tiles before them keep the order that shares operands in the L2 cache.
 constexpr int64_t sortedTilesPerWorker = 4;
-/// Lists of whole panels whose balance is below this are made with a sorted end too.
+/// Lists of whole panels whose balance is below this are made in other orders too.
 constexpr double goodBalance = 0.95;
+/// A tile that takes more than such a part of a worker's time is heavy.
+constexpr double heavyParts[] = {0.25, 0.0625};
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
 constexpr int64_t tilesPerPeriod = 64;
 
@@ -136,6 +139,24 @@ void levelEnd(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t wo
   std::copy(tileCosts.begin(), tileCosts.end(), costs.begin() + first);
 }
 
+/// Moves the units whose tiles are heavy to the front: behind the others they would end long after them. Heavy ones and
+/// light ones keep their order.
+void moveHeavyToFront(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t workers, double heavyPart) {
+  const double load = double(std::accumulate(costs.begin(), costs.end(), uint64_t(0))) / double(workers);
+  std::vector<Tile> tiles;
+  std::vector<uint32_t> tileCosts;
+  tiles.reserve(units.size());
+  tileCosts.reserve(units.size());
+  for (bool areHeavy : {true, false})
+    for (size_t i = 0; i < units.size(); ++i)
+      if ((double(costs[i]) > heavyPart * load) == areHeavy) {
+        tiles.push_back(units[i]);
+        tileCosts.push_back(costs[i]);
+      }
+  units = std::move(tiles);
+  costs = std::move(tileCosts);
+}
+
 /// `panelsOf(unit)` are the tiles of a unit, `costs` those of one of its tiles.
 template <typename PanelsOf>
 Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
@@ -206,27 +227,36 @@ TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, in
 }
 
 TileLists makeTileLists(const TileListInput &input) {
-  std::vector<Tile> units = orderUnits(input);
-  std::vector<uint32_t> costs(units.size());
-  for (size_t i = 0; i < units.size(); ++i)
-    costs[i] = input.rowCosts[units[i].row];
-  auto list = [&] {
+  const std::vector<Tile> ordered = orderUnits(input);
+  auto listWith = [&](const std::function<void(std::vector<Tile> &, std::vector<uint32_t> &)> &change) {
+    std::vector<Tile> units = ordered;
+    std::vector<uint32_t> costs(units.size());
+    for (size_t i = 0; i < units.size(); ++i)
+      costs[i] = input.rowCosts[units[i].row];
+    change(units, costs);
     return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
   };
-  if (input.groupRows == 0) {
-    // Rows by falling cost mostly end level as they are. Where a few rows cost far more than the others, those of the
-    // last panels begin too late.
-    TileLists inOrder = list();
-    if (inOrder.balance >= goodBalance)
-      return inOrder;
-    levelEnd(units, costs, input.workers);
-    TileLists sorted = list();
-    return sorted.balance > inOrder.balance ? sorted : inOrder;
+  auto levelled = [&](auto &units, auto &costs) { levelEnd(units, costs, input.workers); };
+  if (input.groupRows != 0) {
+    TileLists lists = listWith(levelled);
+    lists.groupRows = input.groupRows;
+    return lists;
   }
-  levelEnd(units, costs, input.workers);
-  TileLists lists = list();
-  lists.groupRows = input.groupRows;
-  return lists;
+  // Rows by falling cost mostly end level as they are. Where a few rows cost far more than the others, those of the
+  // last panels begin too late.
+  TileLists best = listWith([](auto &, auto &) {});
+  auto improve = [&](const auto &change) {
+    if (best.balance < goodBalance)
+      if (TileLists lists = listWith(change); lists.balance > best.balance)
+        best = std::move(lists);
+  };
+  improve(levelled);
+  for (double part : heavyParts)
+    improve([&](auto &units, auto &costs) {
+      moveHeavyToFront(units, costs, input.workers, part);
+      levelled(units, costs);
+    });
+  return best;
 }
 
 int64_t choosePeriod(int64_t tileRows, int64_t workers) {

@@ -44,10 +44,11 @@ struct TileLists {
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
 
 /// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache; in each
-/// panel the rows by falling cost; where that leaves the loads uneven, with the last few tiles of every worker by
-/// falling cost, if this is better. With `groupRows` in groups of tile rows, as a dense product does, always with the
-/// last few tiles by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that
-/// takes less time, and is a little less even.
+/// panel the rows by falling cost. Where that leaves the loads uneven, with the last few tiles of every worker by
+/// falling cost, and where they still are, with the tiles first that take much of a worker's time, if these are better.
+/// With `groupRows` in groups of tile rows, as a dense product does, always with the last few tiles by falling cost.
+/// Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that takes less time, and is a little
+/// less even.
 TileLists makeTileLists(const TileListInput &input);
 
 /// Lists for results of any number of panels: workers run the lists of a period of `grid.panels` panels again and

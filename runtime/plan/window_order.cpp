@@ -44,10 +44,12 @@ private:
 /// and which columns a single one has: what a swap changes then does not depend on how many rows a window has.
 class Order {
 public:
-  Order(const RowSets &sets, std::vector<int32_t> rows, int64_t groups)
-      : sets(sets), rows(std::move(rows)), groups(groups), windows((int64_t(this->rows.size()) + groups - 1) / groups),
-        bits(2 * windows * sets.wordCount()) {
-    for (int64_t window = 0; window < windows; ++window) {
+  Order(const RowSets &sets, std::vector<int32_t> rows, const WindowShape &shape)
+      : sets(sets), rows(std::move(rows)), shape(shape), windowOf(shape.rows),
+        bits(2 * shape.count() * sets.wordCount()) {
+    for (int64_t position = 0; position < shape.rows; ++position)
+      windowOf[position] = int32_t(shape.windowOf(position));
+    for (int64_t window = 0; window < windowCount(); ++window) {
       update(window);
       for (int64_t word = 0; word < sets.wordCount(); ++word)
         columns += std::popcount(anyOf(window)[word]);
@@ -55,18 +57,18 @@ public:
   }
 
   int64_t rowCount() const { return int64_t(rows.size()); }
-  int64_t windowCount() const { return windows; }
+  int64_t windowCount() const { return shape.count(); }
   int64_t columnCount() const { return columns; }
   std::vector<int32_t> take() {
     // Which group of a window has which row changes nothing: rows in their own order read W from front to back.
-    for (int64_t first = 0; first < rowCount(); first += groups)
-      std::sort(rows.begin() + first, rows.begin() + std::min(first + groups, rowCount()));
+    for (int64_t window = 0; window < windowCount(); ++window)
+      std::sort(rows.begin() + shape.begin(window), rows.begin() + shape.begin(window + 1));
     return std::move(rows);
   }
 
   /// Swaps two rows unless `isAccepted(growth)` of the sum is false. Returns the effort.
   template <typename IsAccepted> int64_t trySwap(int64_t a, int64_t b, const IsAccepted &isAccepted) {
-    const int64_t windowA = a / groups, windowB = b / groups;
+    const int64_t windowA = windowOf[a], windowB = windowOf[b];
     if (windowA == windowB)
       return operationsPerSwap;
     const int64_t growth = growthOfSwap(a, b);
@@ -76,7 +78,7 @@ public:
     update(windowA);
     update(windowB);
     columns += growth;
-    return effortOfTry() + 2 * sets.wordCount() * (2 * groups + 1);
+    return effortOfTry() + 2 * sets.wordCount() * (2 * shape.groups + 1);
   }
 
   /// The effort of a swap that is not accepted.
@@ -88,8 +90,8 @@ private:
 
   int64_t growthOfSwap(int64_t a, int64_t b) {
     const uint64_t *rowA = sets.of(rows[a]), *rowB = sets.of(rows[b]);
-    const uint64_t *anyA = anyOf(a / groups), *anyB = anyOf(b / groups);
-    const uint64_t *onceA = onceOf(a / groups), *onceB = onceOf(b / groups);
+    const uint64_t *anyA = anyOf(windowOf[a]), *anyB = anyOf(windowOf[b]);
+    const uint64_t *onceA = onceOf(windowOf[a]), *onceB = onceOf(windowOf[b]);
     int64_t growth = 0;
     for (int64_t word = 0; word < sets.wordCount(); ++word) {
       const uint64_t onlyA = rowA[word] & ~rowB[word], onlyB = rowB[word] & ~rowA[word];
@@ -101,7 +103,7 @@ private:
 
   void update(int64_t window) {
     uint64_t *any = anyOf(window), *once = onceOf(window);
-    const int64_t first = window * groups, end = std::min(first + groups, rowCount());
+    const int64_t first = shape.begin(window), end = shape.begin(window + 1);
     for (int64_t word = 0; word < sets.wordCount(); ++word) {
       uint64_t one = 0, two = 0;
       for (int64_t i = first; i < end; ++i) {
@@ -116,7 +118,8 @@ private:
 
   const RowSets &sets;
   std::vector<int32_t> rows;
-  int64_t groups, windows;
+  WindowShape shape;
+  std::vector<int32_t> windowOf; // by position
   std::vector<uint64_t> bits;
   int64_t columns = 0;
 };
@@ -157,16 +160,17 @@ std::vector<int32_t> rowsByLength(const BlockPattern &pattern) {
 
 } // namespace
 
-std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t groups, const OrderProgress &progress) {
+std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const WindowShape &shape,
+                                         const OrderProgress &progress) {
   std::vector<int32_t> own(pattern.blockRows);
   std::iota(own.begin(), own.end(), 0);
   const int64_t blocks = pattern.rowPtr[pattern.blockRows], words = RowSets::wordCount(pattern);
-  if (pattern.blockRows <= groups || pattern.blockRows * words > std::max(wordsPerBlock * blocks, leastWords))
+  if (pattern.blockRows <= shape.groups || pattern.blockRows * words > std::max(wordsPerBlock * blocks, leastWords))
     return own;
   const RowSets sets(pattern);
-  const Order unchanged(sets, own, groups);
+  const Order unchanged(sets, own, shape);
   // Rows of about the same length take about the same time, and long rows together need fewer columns than apart.
-  const Order byLength(sets, rowsByLength(pattern), groups);
+  const Order byLength(sets, rowsByLength(pattern), shape);
   Order order = byLength.columnCount() <= unchanged.columnCount() ? byLength : unchanged;
   const int64_t operations = std::max(operationsPerBlock * blocks, leastOperations);
   anneal(order, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
@@ -174,12 +178,16 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t gr
 }
 
 std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, const RowOrder &order) {
+  const WindowShape shape = {pattern.blockRows, groups, order.shortWindows};
   std::vector<int32_t> rows(pattern.blockRows);
   std::iota(rows.begin(), rows.end(), 0);
   if (order.mayReorder)
-    rows = orderRowsForWindows(pattern, groups, order.progress);
-  rows.resize((rows.size() + groups - 1) / groups * groups, -1);
-  return rows;
+    rows = orderRowsForWindows(pattern, shape, order.progress);
+  std::vector<int32_t> places(shape.count() * groups, -1);
+  for (int64_t window = 0; window < shape.count(); ++window)
+    std::copy(rows.begin() + shape.begin(window), rows.begin() + shape.begin(window + 1),
+              places.begin() + window * groups);
+  return places;
 }
 
 } // namespace sparsec::runtime

@@ -2,6 +2,9 @@
 #include "plan/windows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
 #include <span>
 
 namespace sparsec::runtime {
@@ -139,13 +142,70 @@ Windows makeWindows(const WindowInput &input) {
   return builder.finish();
 }
 
+namespace {
+
+uint64_t windowCost(uint64_t columns, uint64_t blocks, uint32_t columnCost, uint32_t tileOverhead) {
+  return std::max(columnCost * columns, 100 * blocks) + 100 * uint64_t(tileOverhead);
+}
+
+/// A window of `rows` block rows whose blocks are at random columns.
+struct ExpectedWindow {
+  ExpectedWindow(const BlockPattern &pattern, int64_t rows) {
+    const auto width = double(pattern.blockColumns);
+    const double density = double(pattern.count()) / (double(pattern.blockRows) * width);
+    columns = uint64_t(width * (1 - std::pow(1 - density, double(rows))));
+    blocks = uint64_t(double(rows) * density * width);
+  }
+  uint64_t columns, blocks;
+};
+
+/// The time of all tiles if each worker takes the next one when it is free.
+uint64_t timeOfTiles(const BlockPattern &pattern, const WindowShape &shape, const WindowLoad &load) {
+  std::vector<uint64_t> costs(shape.groups + 1); // by rows
+  for (int64_t rows = 1; rows <= shape.groups; ++rows) {
+    const ExpectedWindow window(pattern, rows);
+    costs[rows] = windowCost(window.columns, window.blocks, load.columnCost, load.tileOverhead);
+  }
+  std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<>> ends(
+      {}, std::vector<uint64_t>(size_t(load.workers))); // by worker
+  uint64_t last = 0;
+  for (int64_t panel = 0; panel < load.panels; ++panel)
+    for (int64_t window = 0; window < shape.count(); ++window) {
+      const uint64_t end = ends.top() + costs[shape.begin(window + 1) - shape.begin(window)];
+      ends.pop();
+      ends.push(end);
+      last = std::max(last, end);
+    }
+  return last;
+}
+
+} // namespace
+
+int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const WindowLoad &load) {
+  // With more tiles for a worker one of them is a small part of its time.
+  constexpr int64_t mostTiles = 32, mostShortWindows = 16;
+  WindowShape shape = {pattern.blockRows, groups};
+  if (pattern.count() == 0 || groups < 2 || load.panels * shape.count() > mostTiles * load.workers)
+    return 0;
+  const ExpectedWindow full(pattern, groups);
+  if (load.columnCost * full.columns > 100 * full.blocks)
+    return 0;
+  int64_t best = 0;
+  uint64_t leastTime = timeOfTiles(pattern, shape, load);
+  for (shape.shortWindows = 1; shape.shortWindows <= std::min(mostShortWindows, shape.count()); ++shape.shortWindows)
+    if (const uint64_t time = timeOfTiles(pattern, shape, load); time < leastTime) {
+      best = shape.shortWindows;
+      leastTime = time;
+    }
+  return best;
+}
+
 std::vector<uint32_t> windowCosts(const Windows &windows, uint32_t columnCost, uint32_t tileOverhead) {
   std::vector<uint32_t> costs(windows.count());
   for (size_t i = 0; i < costs.size(); ++i) {
     const uint64_t columns = windows.columnOffsets[i + 1] - windows.columnOffsets[i];
     const uint64_t blocks = windows.blockOffsets[i + 1] - windows.blockOffsets[i];
-    const uint64_t cost = std::max(columnCost * columns, 100 * blocks) + 100 * uint64_t(tileOverhead);
-    costs[i] = uint32_t(std::min<uint64_t>(cost, UINT32_MAX));
+    costs[i] = uint32_t(std::min<uint64_t>(windowCost(columns, blocks, columnCost, tileOverhead), UINT32_MAX));
   }
   return costs;
 }

@@ -103,12 +103,12 @@ TEST(TileLists, LoadIsBalanced) {
 }
 
 TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
-  // One row of 10 and ten rows of 1 in three panels. In the order of the panels, the last heavy tile goes to a worker
-  // with 8 of 15: balance .83.
+  // One row of 8 and ten rows of 1 in three panels. In the order of the panels, the last long tile begins when its
+  // worker has 8 of its share, 13.5: balance .84. Among the last 16 tiles by falling cost it begins early.
   std::vector<int> lengths(11, 1);
-  lengths.front() = 10;
+  lengths.front() = 8;
   const TileLists lists = listsOf(lengths, 100, 3, 4, 1, 1, /*tileOverhead=*/0);
-  EXPECT_DOUBLE_EQ(lists.balance, 15.0 / 16);
+  EXPECT_DOUBLE_EQ(lists.balance, 13.5 / 14);
   EXPECT_EQ(lists.tiles.size(), 33u);
   std::set<std::pair<uint32_t, uint32_t>> all;
   for (const Tile &tile : lists.tiles)
@@ -117,6 +117,24 @@ TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
   // Nothing makes this one better: it keeps the order of the panels.
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
   EXPECT_EQ(tilesOf(listsOf({10, 1}, 100, 2, 3, 1, 1, /*tileOverhead=*/0), 1), (Tiles{{1, 0}, {1, 1}}));
+}
+
+TEST(TileLists, HeavyTilesGoFirst) {
+  // Two rows of 100 and 62 of 2 in 16 panels: 32 heavy tiles, and a load of 236 for each of 22 workers. The last panels
+  // have heavy tiles that would end long after the others, also if the last 88 tiles are sorted.
+  std::vector<int> lengths(64, 2);
+  lengths[10] = lengths[50] = 100;
+  const TileLists lists = listsOf(lengths, 200, 16, 22, 1, 1, /*tileOverhead=*/0);
+  EXPECT_GT(lists.balance, 0.95);
+  EXPECT_EQ(lists.tiles.size(), 64u * 16);
+  auto isHeavy = [](const std::pair<uint32_t, uint32_t> &tile) { return tile.first == 10 || tile.first == 50; };
+  for (size_t worker = 0; worker < 22; ++worker) {
+    const auto tiles = tilesOf(lists, worker);
+    EXPECT_TRUE(std::is_partitioned(tiles.begin(), tiles.end(), isHeavy));
+    const auto light = std::find_if_not(tiles.begin(), tiles.end(), isHeavy);
+    EXPECT_TRUE(std::is_sorted(light, tiles.end(), [](auto a, auto b) { return a.second < b.second; }))
+        << "the others go panel after panel";
+  }
 }
 
 TEST(TileLists, OverheadCountsAsSteps) {

@@ -56,6 +56,14 @@ TEST_F(SavedPlans, OfWindowsComeBack) {
     }
 }
 
+TEST_F(SavedPlans, OfShortWindowsComeBack) {
+  setArguments(128 * 64, 4 * 64, 16 * 512);
+  setPattern(std::vector<std::vector<int32_t>>(128, {0, 1, 2, 3}));
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  ASSERT_GT(planInfo().windows, 43) << "more than full windows";
+  comesBack();
+}
+
 TEST_F(SavedPlans, OfStreamsComeBack) {
   for (uint32_t productRows : {64u, 128u}) {
     LaunchInfoBuilder info = linearWithStreams();

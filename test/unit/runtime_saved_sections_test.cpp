@@ -99,6 +99,10 @@ TEST_F(DamagedPlan, Presence) {
   refusesRecord("do not lie within its", SPARSEC_PLAN_STEPS, offsetof(SavedSection, offset), good.size() - 4, 8);
   refusesRecord("steps of variant 0: 42 bytes are no whole number of elements of 4", SPARSEC_PLAN_STEPS, length, 42, 8);
   refusesRecord("steps of variant 0: expects 11 elements, but got 10", SPARSEC_PLAN_STEPS, length, 40, 8);
+  refusesRecord("window rows of variant 0: expects 3 elements for each window, but got 5", SPARSEC_PLAN_WINDOW_ROWS,
+                length, 20, 8);
+  refusesRecord("window rows of variant 0: expects 3 elements for each window, but got 0", SPARSEC_PLAN_WINDOW_ROWS,
+                length, 0, 8);
   refusesRecord("tile offsets of variant 0: there are none", SPARSEC_PLAN_TILE_OFFSETS, length, 0, 8);
   // A plan that does not know its lists holds no pattern: the record of the list goes, and all behind it moves.
   ByteVector changed = good;
@@ -195,6 +199,8 @@ TEST_F(DamagedPlan, Windows) {
   refusesWord("block row 2 at 1", SPARSEC_PLAN_WINDOW_ROWS, 0, 2);
   refusesWord("block row -1 at 0", SPARSEC_PLAN_WINDOW_ROWS, 0, minusOne);
   refusesWord("block row 0 at 5", SPARSEC_PLAN_WINDOW_ROWS, 5, 0);
+  refusesWord("expects none behind none, but got block row 4 at 2", SPARSEC_PLAN_WINDOW_ROWS, 1, minusOne);
+  refusesWord("a block row is missing", SPARSEC_PLAN_WINDOW_ROWS, 2, minusOne);
   refusesWord("column offsets of variant 0: expects 0 at 0, but got -1", SPARSEC_PLAN_COLUMN_OFFSETS, 0, minusOne);
   refusesWord("columns of variant 0: expects 7 elements, but got 5", SPARSEC_PLAN_COLUMN_OFFSETS, -1, 6);
   refusesWord("columns of variant 0: expects block column 1 to 3 at 1, but got 0", SPARSEC_PLAN_COLUMNS, 1, 0);

@@ -216,6 +216,25 @@ TEST_F(WindowPlan, RowsByFallingCostAlsoWhereNearlyDense) {
   }
 }
 
+/// 43 windows of three rows are 688 tiles in 16 panels: some of 66 workers would have 11, though 10.4 are their share.
+TEST_F(WindowPlan, ShortWindowsEndTheTilesFirst) {
+  setArguments(128 * 64, 4 * 64, 16 * 512);
+  setPattern(std::vector<std::vector<int32_t>>(128, {0, 1, 2, 3}));
+  arguments[y] = sparsec_dense_2d(at(uintptr_t(2) << 40), SPARSEC_DTYPE_BF16, 128 * 64, 16 * 512);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  const sparsec_plan_info_t info = planInfo();
+  EXPECT_GT(info.windows, 43);
+  EXPECT_EQ(info.tiles, 16 * info.windows);
+  EXPECT_EQ(info.columns, 4 * info.windows);
+  EXPECT_EQ(launched(), "linear_windows");
+  EXPECT_EQ(uint32_t(fake.launches.back().words[9]), info.windows) << "tile rows";
+  // A plan for every width does not know how many tiles there are, and a fast one keeps the rows.
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, /*isWidthOpen=*/true));
+  EXPECT_EQ(planInfo().windows, 43);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_EQ(planInfo().windows, 43);
+}
+
 TEST_F(WindowPlan, OneServesEveryWidth) {
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, /*isWidthOpen=*/true));
   EXPECT_EQ(planInfo().windows, 2);

@@ -238,6 +238,59 @@ TEST(Windows, RowsInTheirOwnOrder) {
   EXPECT_EQ(windows.columnCount(), 2000);
 }
 
+TEST(Windows, ShortOnesHaveARowLess) {
+  const Pattern pattern = Pattern::random(11, 20, 0.4, 0, 1);
+  const int64_t groups = 3, slots = 5;
+  const Windows own = makeWindows({pattern.view(), groups, slots, {false, {}, 2}});
+  // Two full ones. The last row has a window of its own.
+  EXPECT_EQ(own.rows, (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, -1, 8, 9, -1, 10, -1, -1}));
+  const Windows ordered = makeWindows({pattern.view(), groups, slots, {true, {}, 2}});
+  EXPECT_LE(ordered.columnCount(), own.columnCount());
+  std::multiset<int32_t> rows(ordered.rows.begin(), ordered.rows.end());
+  for (int32_t row = 0; row < 11; ++row)
+    EXPECT_EQ(rows.count(row), 1u);
+  for (const Windows &windows : {own, ordered}) {
+    ASSERT_EQ(windows.count(), 5);
+    const Reader reader = {windows, groups};
+    for (int64_t window = 0; window < windows.count(); ++window) {
+      expectWindow(pattern, windows, groups, window);
+      expectGaps(reader, window, slots);
+    }
+    expectGapsFromWindowToWindow(reader, slots);
+  }
+}
+
+namespace {
+/// The time of all tiles where the worker with the least load gets the next one.
+uint64_t timeOf(const Windows &windows, const WindowLoad &load) {
+  std::vector<uint64_t> loads(load.workers);
+  for (int64_t panel = 0; panel < load.panels; ++panel)
+    for (uint32_t cost : windowCosts(windows, load.columnCost, load.tileOverhead))
+      *std::min_element(loads.begin(), loads.end()) += cost;
+  return *std::max_element(loads.begin(), loads.end());
+}
+} // namespace
+
+TEST(Windows, ShortOnesWhereTheyEndTheTilesFirst) {
+  const WindowLoad load = {16, 66, 150, 2};
+  auto windowsWith = [](const Pattern &pattern, int64_t count) {
+    return makeWindows({pattern.view(), 3, 5, {false, {}, count}});
+  };
+  for (double density : {1.0, 0.7}) {
+    const Pattern pattern = Pattern::random(128, 128, density, 0, 1);
+    const int64_t chosen = chooseShortWindows(pattern.view(), 3, load);
+    EXPECT_GT(chosen, 0);
+    EXPECT_LT(timeOf(windowsWith(pattern, chosen), load), 0.99 * double(timeOf(windowsWith(pattern, 0), load)));
+  }
+  const Pattern dense = Pattern::random(128, 128, 1, 0, 1);
+  EXPECT_EQ(chooseShortWindows(dense.view(), 3, {16, 43 * 16, 150, 2}), 0) << "a tile for each worker";
+  EXPECT_EQ(chooseShortWindows(dense.view(), 3, {160, 66, 150, 2}), 0) << "many tiles for each worker";
+  EXPECT_EQ(chooseShortWindows(dense.view(), 3, {16, 66, 301, 2}), 0) << "loads of columns bound";
+  EXPECT_EQ(chooseShortWindows(Pattern::random(128, 128, 0.25, 0, 1).view(), 3, load), 0) << "here, too";
+  EXPECT_EQ(chooseShortWindows(dense.view(), 1, load), 0) << "no row to spare";
+  EXPECT_EQ(chooseShortWindows(Pattern(128, std::vector<std::vector<int32_t>>(128)).view(), 3, load), 0) << "no block";
+}
+
 TEST(Windows, NumbersThatDoNotFitGiveNone) {
   auto rowOf = [](int32_t count) {
     std::vector<int32_t> row(count);

@@ -23,7 +23,9 @@ typedef enum sparsec_plan_section_e {
    * of X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows
    * has a block, in ascending order. They are counted from 0 in every window, and so are its blocks.
    */
-  /* int32[windows * g]: the block row of each group, every block row once; -1: none. */
+  /* int32[windows * g]: the block row of each group, every block row once; -1: none, behind the rows of a window that
+   * has fewer. A plan for a known width may have more windows than full ones would be, so that the last tiles of all
+   * workers end together. */
   SPARSEC_PLAN_WINDOW_ROWS = 2,
   /* int32[windows + 1]: window w has the columns [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_COLUMNS. */
   SPARSEC_PLAN_COLUMN_OFFSETS = 3,
