@@ -172,12 +172,15 @@ class HostTimer:
         run()
         return 1e3 * (time.perf_counter() - begin)
 
+    def back_to_back(self, run: Run, count: int) -> list[float]:
+        return [self.once(run) for _ in range(count)]
+
 
 def samples_of(timer: Any, run: Run) -> list[float]:
     """Milliseconds, fewer of calls that take long. Two calls are not counted."""
     timer.once(run)
     count = LAUNCHES if timer.once(run) < SLOW_MS else LAUNCHES_OF_SLOW
-    return sorted(timer.once(run) for _ in range(count))
+    return sorted(timer.back_to_back(run, count))
 
 
 def summary(samples: Sequence[float]) -> dict[str, Any]:

@@ -65,9 +65,12 @@ class Problems(ProblemCase):
     def test_rows_of_blocked_ell(self):
         columns, values = cusparse.ell_arrays(self.problem)
         self.assertEqual(columns.tolist(), [[1, 3, -1], [-1, -1, -1], [0, 1, 3]])
-        self.assertTrue(torch.equal(values[2], self.problem.values[2:]))
-        self.assertTrue(torch.equal(values[0, :2], self.problem.values[:2]))
-        self.assertEqual(int(values[1].count_nonzero() + values[0, 2].count_nonzero()), 0)
+        # A row-major matrix of 48 x (3 blocks of 16).
+        matrix = values.reshape(48, 48)
+        for place, block in enumerate(self.problem.values[2:]):
+            self.assertTrue(torch.equal(matrix[32:, 16 * place : 16 * place + 16], block))
+        self.assertTrue(torch.equal(matrix[:16, :32], torch.cat(list(self.problem.values[:2]), dim=1)))
+        self.assertEqual(int(matrix[16:32].count_nonzero() + matrix[:16, 32:].count_nonzero()), 0)
 
 
 class SteppingTimer:
@@ -75,6 +78,9 @@ class SteppingTimer:
 
     def once(self, run):
         return run()
+
+    def back_to_back(self, run, count):
+        return [run() for _ in range(count)]
 
 
 class Ways(ProblemCase):
@@ -130,6 +136,45 @@ class Ways(ProblemCase):
         self.assertGreater(first["dense_ms"], 0)
         self.assertEqual((second["key"], second["failure"].split(":")[0]), ("b", "ValueError"))
         self.assertEqual((third["key"], third["failure"].split(":")[0]), ("c", "FileNotFoundError"))
+
+
+class FakeTorch:
+    """Notes what is submitted. The clock of its events advances by 2 with every call that is timed, and by 5 with a
+    flush."""
+
+    int8 = None
+
+    def __init__(self):
+        self.log, self.now, self.cuda = [], 0, self
+
+    def empty(self, *_, **__):
+        return mock.Mock(zero_=lambda: self.submit("flush", 5))
+
+    def submit(self, name, milliseconds):
+        self.log.append(name)
+        self.now += milliseconds
+
+    def _sleep(self, cycles):
+        assert cycles >= 2_000_000
+        self.submit("sleep", 100)
+
+    def synchronize(self):
+        self.log.append("synchronize")
+
+    def Event(self, **_):  # noqa: N802 - torch's name
+        event = mock.Mock()
+        event.record = lambda: setattr(event, "time", self.now)
+        event.elapsed_time = lambda other: other.time - event.time
+        return event
+
+
+class Timers(unittest.TestCase):
+    def test_back_to_back(self):
+        fake = FakeTorch()
+        timer = competitors.Timer(fake, 15)
+        self.assertEqual(timer.back_to_back(lambda: fake.submit("run", 2), 3), [2, 2, 2])
+        # The host waits for the GPU only before the first timed call and after the last one.
+        self.assertEqual(fake.log, ["run", "synchronize", "sleep", *["flush", "run"] * 3, "synchronize"])
 
 
 if __name__ == "__main__":

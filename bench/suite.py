@@ -76,12 +76,12 @@ def output_of(command: Sequence[str]) -> str:
 
 
 class Clocks:
-    """Samples of clocks and power, twice a second."""
+    """Samples of clocks and power, ten times a second."""
 
     def __init__(self, program: str) -> None:
         self.samples: list[tuple[float, list[float]]] = []
         self.process: subprocess.Popen[str] | None = None
-        command = [program, f"--query-gpu={','.join(CLOCKS)}", "--format=csv,noheader,nounits", "--loop-ms=500"]
+        command = [program, f"--query-gpu={','.join(CLOCKS)}", "--format=csv,noheader,nounits", "--loop-ms=100"]
         try:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         except OSError:

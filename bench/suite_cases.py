@@ -100,7 +100,7 @@ def quick() -> Iterator[Group]:
                                for density in (0.5, 0.25, 0.1)), own)  # fmt: skip
     yield Group("counters", tuple(Case(CUBE, block, density) for block, density in
                                   ((128, 0.25), (64, 0.25), (32, 0.1), (16, 0.1))), ("counters",))  # fmt: skip
-    yield Group("density", density_cases(BLOCKS, (0.5, 0.25, 0.1, 0.05)), COMPETITORS)
+    yield Group("density", density_cases(BLOCKS, densities), COMPETITORS)
 
 
 def full() -> Iterator[Group]:

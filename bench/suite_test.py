@@ -240,6 +240,11 @@ class Cases(unittest.TestCase):
                 if library in suite_cases.COMPETITORS:
                     self.assertEqual((case.layouts, case.dtype), ("kn_mn", "bf16"), case)
 
+    def test_every_library_multiplies_a_full_matrix(self):
+        tasks = suite_cases.tasks("quick")
+        for library in ("sparsec", *suite_cases.COMPETITORS):
+            self.assertIn((library, Case(suite_cases.CUBE, 64, 1.0)), tasks)
+
     def test_full_has_what_it_promises(self):
         found = [case for library, case in suite_cases.tasks("full") if library == "sparsec"]
         self.assertLessEqual({4096, 65536}, {case.size[0] for case in found})

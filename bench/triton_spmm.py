@@ -8,7 +8,8 @@ import triton
 import triton.language as tl
 
 # Columns of a tile, warps, stages of the pipeline. The fastest is taken.
-CONFIGURATIONS = ((64, 4, 4), (64, 4, 7), (128, 4, 4), (128, 4, 5), (128, 4, 7), (128, 8, 5), (256, 8, 4), (256, 8, 5))
+CONFIGURATIONS = ((64, 4, 4), (64, 4, 7), (128, 2, 5), (128, 4, 4), (128, 4, 5), (128, 4, 7), (128, 8, 5), (256, 4, 4),
+                  (256, 4, 5), (256, 8, 3), (256, 8, 4), (256, 8, 5), (512, 8, 3))  # fmt: skip
 
 
 @triton.jit
