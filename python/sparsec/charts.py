@@ -95,7 +95,13 @@ def _document(width: float, height: float, title: str, parts: Sequence[str]) -> 
     return "\n".join([head, f"<title>{escape(title)}</title>", background, *parts]) + "\n</svg>\n"
 
 
-def bar_chart(title: str, unit: str, bars: Sequence[Bar], notes: Sequence[str] = ()) -> str:
+def bar_chart(
+    title: str,
+    unit: str,
+    bars: Sequence[Bar],
+    notes: Sequence[str] = (),
+    reference: tuple[str, float] | None = None,
+) -> str:
     """A chart of horizontal bars, one below the other, as an SVG document.
 
     Args:
@@ -103,13 +109,16 @@ def bar_chart(title: str, unit: str, bars: Sequence[Bar], notes: Sequence[str] =
         unit: of the numbers, below the axis.
         bars: at least one.
         notes: lines below the chart.
+        reference: the name and the value of a dashed line across the bars.
     """
-    row, bar, top, plot = 30, 16, 44, 420
+    row, bar, top, plot = 30, 16, 62 if reference else 44, 420
     left = 24 + _CHARACTER * max(len(each.name) for each in bars)
     right = 24 + _CHARACTER * max(len(each.label) for each in bars)
-    steps = ticks(max(each.most for each in bars))
+    steps = ticks(max([each.most for each in bars] + ([reference[1]] if reference else [])))
     scale = plot / steps[-1]
     bottom = top + row * len(bars)
+    above = f"{reference[0]} {_number(round(reference[1]))}" if reference else ""
+    right = max(right, 16 + _CHARACTER * len(above) // 2)
     width = max(left + plot + right, *(32 + _CHARACTER * len(line) for line in (title, *notes)))
     parts = [_text(16, 24, title, size=14, extra=' font-weight="600"')]
     for value in steps:
@@ -117,6 +126,7 @@ def bar_chart(title: str, unit: str, bars: Sequence[Bar], notes: Sequence[str] =
         parts.append(f'<path d="M{x:.1f} {top}V{bottom}" stroke="{_GRID}"/>')
         parts.append(_text(x, bottom + 16, _number(value), anchor="middle"))
     parts.append(_text(left + plot / 2, bottom + 34, unit, anchor="middle"))
+    labels: list[str] = []
     for index, each in enumerate(bars):
         middle = top + row * index + row / 2
         color = _COLORS[0] if each.is_emphasised else "#9aa5b1"
@@ -130,7 +140,15 @@ def bar_chart(title: str, unit: str, bars: Sequence[Bar], notes: Sequence[str] =
             f'<path d="M{least:.1f} {middle:.1f}H{most:.1f}M{least:.1f} {middle - 4:.1f}v8'
             f'M{most:.1f} {middle - 4:.1f}v8" stroke="{_TEXT}" fill="none"/>'
         )
-        parts.append(_text(max(most, left + each.median * scale) + 8, middle + 4, each.label))
+        x = max(most, left + each.median * scale) + 8
+        # No line of the grid crosses a label.
+        ground = f'<rect x="{x - 2:.1f}" y="{middle - 9:.1f}" width="{_CHARACTER * len(each.label) + 4}" height="18"'
+        labels += [f'{ground} fill="#fff"/>', _text(x, middle + 4, each.label)]
+    if reference:
+        x = left + reference[1] * scale
+        parts.append(f'<path d="M{x:.1f} {top - 6}V{bottom}" stroke="{_COLORS[4]}" stroke-dasharray="6 4"/>')
+        parts.append(_text(x, top - 10, above, anchor="middle"))
+    parts += labels
     parts += [_text(16, bottom + 58 + 18 * index, note) for index, note in enumerate(notes)]
     return _document(width, bottom + 50 + 18 * len(notes), title, parts)
 

@@ -40,8 +40,23 @@ def test_bars_have_lengths_of_their_values():
     spread = next(path.get("d") for path in root.iter(f"{SVG}path") if "H" in path.get("d"))
     least, most = (float(number) for number in re.match(r"M([\d.]+) [\d.]+H([\d.]+)", spread).groups())
     assert most - least == pytest.approx(1.5 * widths[0], abs=0.2)
+    assert not [path for path in root.iter(f"{SVG}path") if path.get("stroke-dasharray")]
     right = float(root.get("width"))
     assert all(float(bar.get("x")) + float(bar.get("width")) < right for bar in bars)
+
+
+def test_reference_of_bars():
+    chart = bar_chart("t", "ms", [Bar("one", 2, 2, 2, "2 ms")], (), ("dense", 4))
+    assert "dense 4" in texts(chart)
+    root = ElementTree.fromstring(chart)
+    bar = next(element for element in root.iter(f"{SVG}rect") if element.get("height") == "16")
+    left, width = float(bar.get("x")), float(bar.get("width"))
+    dashed = next(path.get("d") for path in root.iter(f"{SVG}path") if path.get("stroke-dasharray"))
+    assert float(re.match(r"M([\d.]+)", dashed)[1]) == pytest.approx(left + 2 * width, abs=0.1)
+    # The label stands on a ground of its own.
+    ground = next(element for element in root.iter(f"{SVG}rect") if element.get("height") == "18")
+    label = next(text for text in root.iter(f"{SVG}text") if text.text == "2 ms")
+    assert float(ground.get("x")) < float(label.get("x")) < float(ground.get("x")) + float(ground.get("width"))
 
 
 def test_lines_are_at_their_values():
