@@ -25,13 +25,21 @@ def newest(results: Path) -> Path | None:
 
 
 class Results:
-    """The records of a file: the last one of each library and case counts."""
+    """The records of a file: the last one of each library and case counts.
+
+    All libraries of a case have one dense time, that of sparsec's process where it has the case, so that their
+    speed-ups compare as their times do. `own_dense_ms` is the time in the library's own process.
+    """
 
     def __init__(self, lines: Iterable[str]) -> None:
         records = [json.loads(line) for line in lines]
         self.sessions: dict[int, Record] = {each["session"]: each for each in records if each["record"] == "session"}
         last = {(each["library"], each["key"]): each for each in records if each["record"] != "session"}
         self.results = [each for each in last.values() if each["record"] == "result"]
+        dense = {each["key"]: each["dense_ms"] for each in self.results if each["library"] == "sparsec"}
+        for each in self.results:
+            each["own_dense_ms"] = each["dense_ms"]
+            each["dense_ms"] = dense.get(each["key"]) or each["dense_ms"]
         self.counters = [each for each in last.values() if each["record"] == "counters"]
         self.failures = [each for each in last.values() if each["record"] == "failure"]
 

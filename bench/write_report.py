@@ -39,8 +39,10 @@ COUNTERS = (
     ("shared memory a CTA, KiB", "shared_memory_bytes", 1 / 1024, ".1f"),
     ("branch efficiency, %", "branch_efficiency_pct", 1, ".1f"),
 )
+WRONG = ("an element is ", "elements are ")  # how competitors.py begins to say that a result is wrong
 PNG_KEY = b"source-sha256"
 # What charts and tables have in common.
+X_DENSITY = "density: stored blocks / all blocks"
 SPEEDUP, DENSE, HIGHER = "speed-up over cuBLAS dense (times)", ("cuBLAS dense", 1.0), "higher is faster"
 CELLS = "Useful TFLOP/s and, in brackets, the speed-up over the dense product."
 
@@ -55,9 +57,20 @@ def rate(record: Record | None) -> str:
     return f"{record['tflops']:.0f} ({speedup(record):.2f})" if record else ""
 
 
+def dense_line(records: Iterable[Record]) -> tuple[str, float] | None:
+    """The name and the TFLOP/s of the dense product, the median over cases that have one."""
+    rates = [each["tflops"] / share(each) for each in records if each["dense_ms"]]
+    return (DENSE[0], statistics.median(rates)) if rates else None
+
+
 def crossover_text(points: Sequence[tuple[float, float]]) -> str:
     kind, density = crossover(points)
     return {"at": f"{density:.2f}", "above": f"> {density:g}", "below": f"< {density:g}"}[kind]
+
+
+def last_part(word: str) -> str:
+    """A word of a command; of a path, its last part."""
+    return word.rpartition("/")[2] if word.startswith(("/", "build/")) else word
 
 
 class Report:
@@ -77,8 +90,8 @@ class Report:
 
     def markdown(self) -> str:
         sections: list[Callable[[], list[str]]] = [
-            self.introduction, self.densities, self.crossovers, self.masks, self.rows, self.sizes, self.widths,
-            self.layouts, self.types, self.counters, self.spread, self.failures,
+            self.introduction, self.layouts, self.densities, self.crossovers, self.dense, self.masks, self.rows,
+            self.sizes, self.widths, self.types, self.counters, self.ways, self.spread, self.failures,
         ]  # fmt: skip
         parts = [part for section in sections for part in section()]
         return "\n\n".join(parts) + "\n"
@@ -100,23 +113,45 @@ class Report:
         rows += [[name, version] for name, version in sorted(versions.items())]
         rows.append(["commit", ", ".join(dict.fromkeys(each["commit"] for each in sessions))])
         rows.append(["date", ", ".join(dict.fromkeys(each["date"] for each in sessions))])
-        command = " ".join(sessions[-1]["command"])
+        command = " ".join(map(last_part, sessions[-1]["command"]))
         return [
             "# Performance of block-sparse products",
             f"`bench/write_report.py` wrote this page from `{self.file}`; do not edit it. The numbers are of the "
             "product Y = W X with a block-sparse W of M x K and a dense X of K x N. TFLOP/s are useful ones: 2 times "
-            "the elements of stored blocks times N, over the time. The speed-up is the time of the dense product over "
-            "that of the sparse one. Both are measured in one process, the dense product (cuBLAS) before and after "
-            "each case.",
+            "the elements of stored blocks times N, over the time. The speed-up is the time of the dense product "
+            "(cuBLAS) over that of the sparse one. The dense product is timed before and after each case, and all "
+            "libraries of a case have the same dense time ([how](#the-dense-product)).",
             "W and X are N(0, 1). L2 is flushed before every launch. Times are medians of "
             f"{sessions[-1]['launches']} launches, of products that take more than 20 ms in other libraries of 5; "
             "[Spread](#spread) tells how they differ. A result is checked against double precision before its time "
             "counts. Preparation of a matrix (plans, conversions) is not in the times. sparsec has plans of static "
-            "patterns. Of other libraries, the fastest of several ways is shown: orders of memory, types, and tiles of "
-            "the Triton kernel, which is `bench/triton_spmm.py`.",
+            "patterns and multiplies the stored values; small blocks that are dense or close together are faster as "
+            "packed values, which the README has. Of other libraries, the fastest of "
+            "[several ways](#how-other-libraries-were-called) is shown. "
+            "[A note](../bench/notes/masks-and-libraries.md) says what the numbers mean.",
             table(["", ""], rows),
-            f"Command:\n\n```\n{command}\n```",
+            f"Command (paths by their last part):\n\n```\n{command}\n```",
         ]
+
+    def layouts(self) -> list[str]:
+        found = self.results.where(library="sparsec", size=CUBE, mask="random", dtype="bf16")
+        parts = self.by_kind("## sparsec by block and density", "M = K = N = 8192 in bf16, random masks. Useful "
+                             "TFLOP/s and, in brackets, the ratio to those of the dense product.",
+                             ("layout", "layouts"), LAYOUTS, found)  # fmt: skip
+        return [*parts[:2], *self.rates(), *parts[2:]]
+
+    def rates(self) -> list[str]:
+        """A picture of the TFLOP/s of sparsec over density, with a line for each block size."""
+        series = {block: self.by_density(block).get("sparsec", []) for block in self.blocks()}
+        records = [each for of_block in series.values() for each in of_block]
+        if not records:
+            return []
+        lines = [Line(f"blocks of {block}", [(each["case"]["density"], each["tflops"]) for each in of_block])
+                 for block, of_block in series.items() if of_block]  # fmt: skip
+        title = f"sparsec: speed of block-sparse products, {self.results.gpu}"
+        notes = self.notes(f"M = K = N = 8192, bf16, random masks, {LAYOUTS['kn_mn']}; only stored blocks count")
+        chart = line_chart(title, X_DENSITY, "useful TFLOP/s", lines, dense_line(records), notes)
+        return [self.picture("sparsec", title, chart)]
 
     def by_density(self, block: int) -> dict[str, list[Record]]:
         """Of every library, the results of a block size over density. Densities of files stay out."""
@@ -128,18 +163,18 @@ class Report:
 
     def blocks(self) -> list[int]:
         found = self.results.where(size=CUBE, mask="random", layouts="kn_mn", dtype="bf16")
-        return ordered(each["case"]["block"] for each in found)[::-1]
+        return ordered(each["case"]["block"] for each in found if each["dense_ms"])[::-1]
 
     def densities(self) -> list[str]:
         parts = ["## Speed over the dense product",
                  f"M = K = N = 8192 in bf16, random masks, X as K x N and Y as M x N. {CELLS}"]  # fmt: skip
         for block in self.blocks():
             series = self.by_density(block)
-            title = f"Block-sparse over dense product, blocks of {block} x {block}, {self.results.gpu}"
+            title = f"Speed-up of block-sparse over dense products, blocks of {block} x {block}, {self.results.gpu}"
             lines = [Line(NAMES[name], [(each["case"]["density"], speedup(each)) for each in records])
                      for name, records in series.items()]  # fmt: skip
             notes = self.notes(f"M = K = N = 8192, bf16, random masks; {HIGHER}")
-            chart = line_chart(title, "density: stored blocks / all blocks", SPEEDUP, lines, DENSE, notes, log_y=True)
+            chart = line_chart(title, X_DENSITY, SPEEDUP, lines, DENSE, notes, log_y=True)
             densities = ordered(each["case"]["density"] for records in series.values() for each in records)[::-1]
             cells = {name: {each["case"]["density"]: each for each in records} for name, records in series.items()}
             rows = [[NAMES[name], *(rate(cells[name].get(density)) for density in densities)] for name in series]
@@ -166,6 +201,43 @@ class Report:
             table(["block", *(NAMES[name] for name in names)], rows),
         ]
 
+    def dense(self) -> list[str]:
+        """How the dense products of the processes differ."""
+        found = [each for each in self.results.where(size=CUBE, mask="random", layouts="kn_mn", dtype="bf16")
+                 if each["dense_ms"] and each["case"]["density"] == round(each["case"]["density"], 3)]  # fmt: skip
+        densities = ordered(each["case"]["density"] for each in found)[::-1]
+        rows = []
+        for name in libraries_of(found):
+            own = [each for each in found if each["library"] == name]
+            times = [[each["own_dense_ms"] for each in own if each["case"]["density"] == density]
+                     for density in densities]  # fmt: skip
+            rows.append([NAMES[name], *(f"{statistics.median(each):.3f}" if each else "" for each in times)])
+        text = (
+            "Milliseconds of the dense product in the process of each library, M = K = N = 8192 in bf16, the median "
+            "over block sizes. That of sparsec multiplies a full W. Those of other libraries multiply the W of the "
+            "case, with its zeros. Speed-ups of this page are over the dense product in the process of sparsec where "
+            "it has the case."
+        )
+        ratios = [each["own_dense_ms"] / each["dense_ms"] for each in found if each["own_dense_ms"] != each["dense_ms"]]
+        if ratios:
+            text += f" The dense products of other processes took {min(ratios):.2f} to {max(ratios):.2f} of its time."
+        return self.section("## The dense product", text, ["process", *(f"d = {each:g}" for each in densities)], rows)
+
+    def ways(self) -> list[str]:
+        """How the fastest results of other libraries were made."""
+        found = [each for each in self.results.results if "way" in each]
+        counts: dict[tuple[str, str], list[int]] = {}
+        for each in found:
+            counts.setdefault((each["library"], each["way"]), []).append(each["case"]["block"])
+        rows = [[NAMES[library], way, str(len(blocks)), ", ".join(map(str, ordered(blocks)[::-1]))]
+                for library in libraries_of(found)
+                for (other, way), blocks in sorted(counts.items()) if other == library]  # fmt: skip
+        return self.section(
+            "## How other libraries were called", "The fastest of several ways counts: orders of memory, types, and "
+            "tiles of the Triton kernel, which is `bench/triton_spmm.py`. cuSPARSE's Blocked-ELL pads each block row "
+            "to the longest one. torch has no tuned parameters for some sizes, which it says as it runs.",
+            ["library", "fastest way", "cases", "blocks"], rows)  # fmt: skip
+
     def masks(self) -> list[str]:
         cells: dict[tuple[str, int, float, str], dict[str, Record]] = {}
         for each in self.results.where(layouts="kn_mn", dtype="bf16"):
@@ -175,7 +247,7 @@ class Report:
         # Uniform masks have a section of their own; here they stand beside others.
         skewed = {key[1:] for key in cells if key[0] not in ("random", "uniform") and ("random", *key[1:]) in cells}
         kept = {key: each for key, each in cells.items() if key[1:] in skewed}
-        names = libraries_of(record for each in kept.values() for record in each.values())
+        names = libraries_of(record for key, each in kept.items() if key[0] != "random" for record in each.values())
         rows = []
         for key, each in kept.items():
             random = kept["random", *key[1:]]
@@ -196,16 +268,21 @@ class Report:
             chosen = {key[0]: each["sparsec"] for key, each in kept.items()
                       if key[1:] == (block, density, size) and "sparsec" in each}  # fmt: skip
             title = f"sparsec on skewed masks, blocks of {block} x {block}, {self.results.gpu}"
-            bars = [self.bar(name, record, emphasised=name == "random") for name, record in chosen.items()]
-            text = f"M x K x N = {size}, bf16, {density:.0%} of the blocks stored; thin lines are quartiles"
-            parts.append(self.picture("masks", title, bar_chart(title, "useful TFLOP/s", bars, self.notes(text))))
+            bars = [self.bar(name, record, chosen["random"]) for name, record in chosen.items()]
+            stored = f"{density:.0%} of the blocks stored"
+            notes = self.notes(f"M x K x N = {size}, bf16, {stored}; thin lines are quartiles")
+            notes.insert(1, "in brackets: the ratio to the random mask of the same density")
+            chart = bar_chart(title, "useful TFLOP/s (only stored blocks count)", bars, notes,
+                              dense_line(chosen.values()))  # fmt: skip
+            parts.append(self.picture("masks", title, chart))
         return [*parts, table(["mask", "block", "density", "M x K x N", *(NAMES[name] for name in names)], rows)]
 
-    def bar(self, name: str, record: Record, *, emphasised: bool = False) -> Bar:
-        """Of useful TFLOP/s, with the quartiles of the time as its range."""
+    def bar(self, name: str, record: Record, random: Record) -> Bar:
+        """Of useful TFLOP/s, with the quartiles of the time as its range, and the ratio to the random mask."""
         speed, median = record["tflops"], record["median_ms"]
         low, high = record["quartiles_ms"]
-        return Bar(name, speed, speed * median / high, speed * median / low, f"{speed:.0f}", emphasised)
+        label = f"{speed:.0f} ({speed / random['tflops']:.2f})"
+        return Bar(name, speed, speed * median / high, speed * median / low, label, record is random)
 
     def rows(self) -> list[str]:
         found = self.results.where(mask="uniform", size=CUBE, layouts="kn_mn", dtype="bf16")
@@ -247,33 +324,34 @@ class Report:
         rows = [[f"{block} x {block}", NAMES[library],
                        *(rate(cells[block, library].get(position)) for position in positions)]
                       for block, library in kept]  # fmt: skip
-        title = f"{title}, {self.results.gpu}"
+        title = f"Speed-up of {title}, {self.results.gpu}"
         text = f"{fixed}, bf16, 10 % of the blocks stored, random masks"
         chart = line_chart(title, x_name, SPEEDUP, lines, DENSE, self.notes(f"{text}; {HIGHER}"), log_y=True)
         return [f"## {name.capitalize()}", f"{text}. {CELLS}", self.picture(name, title, chart),
                 table(["block", "library", *(str(each) for each in positions)], rows)]  # fmt: skip
 
     def sizes(self) -> list[str]:
-        return self.over("sizes", 0, "sparsec over dense by the size of W", "M = K: rows and columns of W", "N = 4096")
+        return self.over(
+            "sizes", 0, "sparsec over dense products by the size of W", "M = K: rows and columns of W", "N = 4096"
+        )
 
     def widths(self) -> list[str]:
-        return self.over("widths", 2, "sparsec over dense by the width of X", "N: columns of X", "M = K = 8192")
-
-    def layouts(self) -> list[str]:
-        found = self.results.where(library="sparsec", size=CUBE, mask="random", dtype="bf16")
-        return self.by_kind("## Layouts", "sparsec with both layouts of X and Y, M = K = N = 8192 in bf16, random "
-                            "masks. Useful TFLOP/s and, in brackets, the ratio to those of the dense product.",
-                            "layouts", LAYOUTS, found)  # fmt: skip
+        return self.over(
+            "widths", 2, "sparsec over dense products by the width of X", "N: columns of X", "M = K = 8192"
+        )
 
     def types(self) -> list[str]:
         found = self.results.where(library="sparsec", size=CUBE, mask="random", layouts="nk_nm")
         return self.by_kind("## Types", "sparsec with y = x Wᵀ, M = K = N = 8192, random masks. f8E4M3FN has results "
                             "in bf16 and sums of two levels; its dense product is that of cublasLt in fp8. Useful "
                             "TFLOP/s and, in brackets, the ratio to those of the dense product.",
-                            "dtype", {}, found)  # fmt: skip
+                            ("type", "dtype"), {}, found)  # fmt: skip
 
-    def by_kind(self, title: str, text: str, key: str, names: dict[str, str], found: Sequence[Record]) -> list[str]:
-        """A table with a row for each value of a property, and block size; nothing where there is one value."""
+    def by_kind(self, title: str, text: str, of: tuple[str, str], names: dict[str, str],
+                found: Sequence[Record]) -> list[str]:  # fmt: skip
+        """A table with a row for each block size and value of a property, given as the title of its column and the key
+        in a case. Nothing where there is one value."""
+        column, key = of
         found = [each for each in found if each["case"]["density"] == round(each["case"]["density"], 3)]
         densities = ordered(each["case"]["density"] for each in found)[::-1]
         cells = {(each["case"][key], each["case"]["block"], each["case"]["density"]): each for each in found}
@@ -289,7 +367,7 @@ class Report:
                     *(f"{each['tflops']:.0f} ({share(each):.2f})" if each else "" for each in values),
                 ]
             )
-        return self.section(title, text, ["block", "", *(f"d = {density:.4g}" for density in densities)], rows)
+        return self.section(title, text, ["block", column, *(f"d = {density:.4g}" for density in densities)], rows)
 
     def counters(self) -> list[str]:
         def cell(record: Record, name: str, factor: float, form: str) -> str:
@@ -324,8 +402,27 @@ class Report:
         rows = [[NAMES.get(library, library), str(len(cases)), f"`{cases[0]['key']}`",
                  message.replace("|", "\\|").replace("<", "\\<")]
                 for (library, message), cases in sorted(groups.items())]  # fmt: skip
-        return self.section("## What did not run", "Cases that a library refused or got wrong, in its own words.",
-                            ["library", "cases", "one of them", "message"], rows)  # fmt: skip
+        title = "## What did not run"
+        count = len(self.results.results) + len(self.results.counters)
+        cases = [title, f"{count} cases were measured, and none failed."]
+        if rows:
+            cases = self.section(title, "Cases that a library refused or got wrong, in its own words.",
+                                 ["library", "cases", "one of them", "message"], rows)  # fmt: skip
+        return cases + self.refused()
+
+    def refused(self) -> list[str]:
+        """Ways that gave no right result in cases where another one did."""
+        counts: dict[tuple[str, str, str], int] = {}
+        for each in self.results.results:
+            for text in each.get("refused", ()):
+                way, _, message = text.partition(": ")
+                reason = "a wrong result" if message.startswith(WRONG) else f"`{message.partition(':')[0]}`"
+                counts[each["library"], way, reason] = counts.get((each["library"], way, reason), 0) + 1
+        rows = [[NAMES[library], way, str(count), reason] for (library, way, reason), count in sorted(counts.items())]
+        if not rows:
+            return []
+        return ["In these cases one of several ways to call a library gave no right result, and another one counts.",
+                table(["library", "way", "cases", "why"], rows)]  # fmt: skip
 
 
 def png_with_source(png: bytes, svg: str) -> bytes:

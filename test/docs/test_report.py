@@ -17,7 +17,8 @@ from suite_cases import CUBE, Case
 REPOSITORY = Path(__file__).parents[2]
 DENSE_MS = 4.0
 SESSION = {
-    "record": "session", "session": 1, "date": "2026-01-02T03:04:05+00:00", "command": ["bench/suite.py", "--x"],
+    "record": "session", "session": 1, "date": "2026-01-02T03:04:05+00:00",
+    "command": ["bench/suite.py", "--x", "build/release/bin", "--out", "/mnt/o.jsonl"],
     "profile": "quick", "commit": "abc", "launches": 15,
     "machine": {"name": "A GPU", "driver_version": "1.2", "memory.total": "3 MiB", "clocks.max.sm": "4 MHz",
                 "clocks.max.mem": "5 MHz", "power.limit": "6 W"},
@@ -104,10 +105,11 @@ def test_speed_and_crossover_of_libraries():
     assert "| cuSPARSE BSR | 1 | `bf16 8192x8192x8192 64 kn_mn random 0.5` | not \\| supported |" in page
     assert "| sparsec | 5 | 30.0% | 30.0% |" in section(page, "## Spread")
     for text in ("| GPU | A GPU, 3 MiB |", "| driver | 1.2 |", "| commit | abc |", "SM clock 2 MHz", "up to 9 W",
-                 "bench/suite.py --x", "`bench/results/m/x-suite.jsonl`"):  # fmt: skip
+                 "bench/suite.py --x bin --out o.jsonl\n", "`bench/results/m/x-suite.jsonl`"):  # fmt: skip
         assert text in page
-    for title in ("## Skewed masks", "## Blocks a row", "## Sizes", "## Widths", "## Layouts", "## Types",
-                  "## Hardware counters"):  # fmt: skip
+    assert "none failed" not in page
+    for title in ("## Skewed masks", "## Blocks a row", "## Sizes", "## Widths", "## sparsec by block and density",
+                  "## Types", "## Hardware counters", "## How other libraries were called"):  # fmt: skip
         assert title not in page
 
 
@@ -117,17 +119,48 @@ def test_pictures_are_understood_alone():
     assert "(images/performance/speedup-64.svg)" in page
     assert "(images/performance/speedup-64.png)" in page
     texts = [element.text for element in ElementTree.fromstring(made.pictures["speedup-64"]).iter() if element.text]
-    assert "Block-sparse over dense product, blocks of 64 x 64, A GPU" in texts
+    assert "Speed-up of block-sparse over dense products, blocks of 64 x 64, A GPU" in texts
     assert {"speed-up over cuBLAS dense (times)", "density: stored blocks / all blocks", "cuBLAS dense", "sparsec"} <= (
         set(texts)
     )
     assert any("driver 1.2, 2026-01-02" in text and "L2 flushed" in text for text in texts)
 
 
+def test_all_libraries_have_the_dense_time_of_sparsec():
+    case = Case(CUBE, 64, 0.5)
+    other, alone = record("triton", case, 2), record("triton", Case(CUBE, 64, 0.25), 2)
+    made = report({**other, "dense_ms": 3.0}, record("sparsec", case, 1.5), {**alone, "dense_ms": 3.6})
+    page = made.markdown()
+    text = section(page, "## The dense product")
+    assert "| process | d = 0.5 | d = 0.25 |" in text
+    assert "| sparsec | 4.000 |  |\n| Triton kernel | 3.000 | 3.600 |" in text
+    assert "took 0.75 to 0.75 of its time" in text  # at d = 0.25 there is no other
+    assert "| Triton kernel | 275 (2.00) | 137 (1.80) |" in section(page, "### Blocks of 64 x 64")
+
+
+def test_what_did_not_run():
+    refused = ["a, b: an element is 1, but should be 2", "c: OutOfResources: shared memory", "a, b: elements are NaN"]
+    made = report(record("triton", Case(CUBE, 64, 0.5), 2, refused=refused[:2]),
+                  record("triton", Case(CUBE, 32, 0.5), 2, refused=refused[2:]))  # fmt: skip
+    text = section(made.markdown(), "## What did not run")
+    assert text.startswith("\n2 cases were measured, and none failed.\n")
+    assert "| Triton kernel | a, b | 2 | a wrong result |\n| Triton kernel | c | 1 | `OutOfResources` |\n" in text
+    plain = section(report(record("triton", Case(CUBE, 64, 0.5), 2)).markdown(), "## What did not run")
+    assert plain == "\n1 cases were measured, and none failed.\n"
+
+
+def test_ways_of_other_libraries():
+    ways = [(64, "b"), (128, "b"), (16, "a")]
+    made = report(*(record("triton", Case(CUBE, block, 0.5), 2, way=way) for block, way in ways),
+                  record("sparsec", Case(CUBE, 64, 0.5), 2))  # fmt: skip
+    text = section(made.markdown(), "## How other libraries were called")
+    assert "| Triton kernel | a | 1 | 16 |\n| Triton kernel | b | 2 | 128, 64 |" in text
+
+
 def test_masks_beside_random_ones():
     cases = [("random", 4), ("band", 5), ("uniform", 4.4)]
     made = report(*(record("sparsec", Case(CUBE, 64, 0.1, mask), speed) for mask, speed in cases),
-                  record("triton", Case(CUBE, 64, 0.1, "band"), 2),
+                  record("triton", Case(CUBE, 64, 0.1, "band"), 2), record("torch-bsr", Case(CUBE, 64, 0.1), 2),
                   record("sparsec", Case(CUBE, 64, 0.25, "uniform"), 2),
                   record("sparsec", Case(CUBE, 64, 0.25), 2))  # fmt: skip
     text = section(made.markdown(), "## Skewed masks")
@@ -136,8 +169,15 @@ def test_masks_beside_random_ones():
     assert "| uniform | 64 x 64 | 0.1 | 8192 x 8192 x 8192 | 121 (1.10) |  |" in text
     assert "0.25" not in text
     texts = [element.text for element in ElementTree.fromstring(made.pictures["masks"]).iter() if element.text]
-    assert {"random", "band", "uniform", "137", "useful TFLOP/s"} <= set(texts)
+    assert {"random", "band", "uniform", "137 (1.25)", "cuBLAS dense 275"} <= set(texts)
     assert "sparsec on skewed masks, blocks of 64 x 64, A GPU" in texts
+
+
+def test_masks_without_a_dense_product():
+    records = [record("sparsec", Case(CUBE, 64, 0.1, mask), 4) for mask in ("random", "band")]
+    made = report(*({**each, "dense_ms": 0.0} for each in records))
+    assert "| band | 64 x 64 | 0.1 | 8192 x 8192 x 8192 | 110 (1.00) |" in made.markdown()
+    assert "cuBLAS" not in made.pictures["masks"]
 
 
 def test_blocks_a_row():
@@ -167,7 +207,13 @@ def test_layouts_and_types():
                   record("sparsec", Case(CUBE, 64, 0.5, layouts="nk_nm"), 1.2),
                   record("sparsec", Case(CUBE, 64, 0.5, layouts="nk_nm", dtype="f8E4M3FN"), 1.8))  # fmt: skip
     page = made.markdown()
-    assert "| 64 x 64 | X as K x N, Y as M x N | 206 (0.75) |" in section(page, "## Layouts")
+    text = section(page, "## sparsec by block and density")
+    assert "| block | layout | d = 0.5 |" in text
+    assert "| 64 x 64 | X as K x N, Y as M x N | 206 (0.75) |" in text
+    assert "(images/performance/sparsec.svg)" in text
+    texts = [element.text for element in ElementTree.fromstring(made.pictures["sparsec"]).iter() if element.text]
+    assert {"sparsec: speed of block-sparse products, A GPU", "useful TFLOP/s", "blocks of 64"} <= set(texts)
+    assert "| block | type | d = 0.5 |" in section(page, "## Types")
     assert "| 64 x 64 | f8E4M3FN | 247 (0.90) |" in section(page, "## Types")
 
 
@@ -216,7 +262,8 @@ def test_old_pictures_are_removed(tmp_path):
     write_report.write(made, tmp_path, draw_png=False)
     (tmp_path / "images" / "performance" / "speedup-8.svg").write_text("old")
     write_report.write(made, tmp_path, draw_png=False)
-    assert [path.name for path in (tmp_path / "images" / "performance").iterdir()] == ["speedup-64.svg"]
+    names = sorted(path.name for path in (tmp_path / "images" / "performance").iterdir())
+    assert names == ["sparsec.svg", "speedup-64.svg"]
     assert (tmp_path / "performance.md").read_text().startswith("# Performance of block-sparse products\n")
 
 
