@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """competitors.py on the processor: operands, the check of results, and the choice of the fastest way. Needs torch."""
 
+import ctypes
 import io
 import json
 import sys
@@ -71,6 +72,45 @@ class Problems(ProblemCase):
             self.assertTrue(torch.equal(matrix[32:, 16 * place : 16 * place + 16], block))
         self.assertTrue(torch.equal(matrix[:16, :32], torch.cat(list(self.problem.values[:2]), dim=1)))
         self.assertEqual(int(matrix[16:32].count_nonzero() + matrix[:16, 32:].count_nonzero()), 0)
+
+
+class FakeCuSparse(cusparse.CuSparse):
+    """Notes the matrices that are made: the name of the call, the values in memory, and the last number."""
+
+    def __init__(self):
+        self.handle = ctypes.c_void_p()
+        self.made = []
+
+    def call(self, name, *arguments):
+        if name in ("cusparseCreateBsr", "cusparseCreateBlockedEll"):
+            pointers = [each for each in arguments if isinstance(each, ctypes.c_void_p)]
+            self.made.append((name, ctypes.string_at(pointers[-1].value, 512), arguments[-1]))
+
+
+class MatricesOfCuSparse(ProblemCase):
+    def made(self, ways):
+        """The matrices of the first group of ways, by its names."""
+        fake, found = FakeCuSparse(), {}
+        with mock.patch.object(cusparse, "CuSparse", lambda: fake):
+            for way in next(ways(self.problem, competitors.Way)):
+                way.prepare()
+                found[way.name] = fake.made.pop()
+        return found
+
+    def test_bsr_in_both_orders(self):
+        made = self.made(cusparse.bsr_ways)
+        block = self.problem.values[0]
+        for name, values, order in (("row-major", block, 2), ("column-major", block.T.contiguous(), 1)):
+            expected = ("cusparseCreateBsr", ctypes.string_at(values.data_ptr(), 512), order)
+            for of_x in ("row-major", "column-major"):
+                self.assertEqual(made[f"bfloat16, {name} blocks, {of_x} X and Y"], expected)
+        self.assertEqual(len(made), 4)
+
+    def test_blocked_ell(self):
+        made = self.made(cusparse.ell_ways)
+        values = cusparse.ell_arrays(self.problem)[1]
+        expected = ("cusparseCreateBlockedEll", ctypes.string_at(values.data_ptr(), 512), cusparse.CUDA_R_16BF)
+        self.assertEqual(made, dict.fromkeys(("bfloat16, row-major X and Y", "bfloat16, column-major X and Y"), expected))
 
 
 class SteppingTimer:

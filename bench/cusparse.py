@@ -6,6 +6,7 @@ The library is the one that torch has loaded. Names of constants are those of cu
 
 import ctypes
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ ORDER_COL, ORDER_ROW = 1, 2
 SPMM_BLOCKED_ELL_ALG1, SPMM_BSR_ALG1 = 13, 14
 TYPES = {torch.bfloat16: CUDA_R_16BF, torch.float16: CUDA_R_16F, torch.float32: CUDA_R_32F}
 ORDERS = {"row-major X and Y": ORDER_ROW, "column-major X and Y": ORDER_COL}
+BLOCK_ORDERS = {"row-major blocks": ORDER_ROW, "column-major blocks": ORDER_COL}
 
 Prepared = tuple[Callable[[], Any], Callable[[], torch.Tensor]]
 
@@ -52,13 +54,14 @@ class CuSparse:
                   ctypes.c_void_p(tensor.data_ptr()), TYPES[tensor.dtype], order)  # fmt: skip
         return descriptor
 
-    def bsr(self, problem: Any, values: torch.Tensor) -> ctypes.c_void_p:
+    def bsr(self, problem: Any, values: torch.Tensor, order: int) -> ctypes.c_void_p:
+        """`order` is that of the values in a block."""
         descriptor, pattern = ctypes.c_void_p(), problem.pattern
         sizes = (pattern.rows, pattern.columns, pattern.count, problem.block, problem.block)
         pointers = (pattern.row_ptr, pattern.col_idx, values)
         self.call("cusparseCreateBsr", ctypes.byref(descriptor), *map(ctypes.c_int64, sizes),
                   *(ctypes.c_void_p(each.data_ptr()) for each in pointers), INDEX_32I, INDEX_32I, INDEX_BASE_ZERO,
-                  TYPES[values.dtype], ORDER_ROW)  # fmt: skip
+                  TYPES[values.dtype], order)  # fmt: skip
         return descriptor
 
     def blocked_ell(self, problem: Any, columns: torch.Tensor, values: torch.Tensor) -> ctypes.c_void_p:
@@ -97,13 +100,18 @@ def bsr_ways(problem: Any, way: Callable[[str, Callable[[], Prepared]], Any]) ->
     """In bf16, else in f16, else in f32."""
     library = CuSparse()
 
-    def prepare(dtype: torch.dtype, order: int) -> Prepared:
-        values = problem.values.to(dtype)
-        return library.product(problem, library.bsr(problem, values), values, dtype, order, SPMM_BSR_ALG1)
+    def prepare(dtype: torch.dtype, block_order: int, order: int) -> Prepared:
+        blocks = problem.values if block_order == ORDER_ROW else problem.values.transpose(1, 2)
+        values = blocks.to(dtype).contiguous()
+        matrix = library.bsr(problem, values, block_order)
+        return library.product(problem, matrix, values, dtype, order, SPMM_BSR_ALG1)
 
     for dtype in TYPES:
-        yield [way(f"{dtype}, {name}".removeprefix("torch."), functools.partial(prepare, dtype, order))
-               for name, order in ORDERS.items()]  # fmt: skip
+        group = []
+        for (of_blocks, block_order), (name, order) in itertools.product(BLOCK_ORDERS.items(), ORDERS.items()):
+            title = f"{dtype}, {of_blocks}, {name}".removeprefix("torch.")
+            group.append(way(title, functools.partial(prepare, dtype, block_order, order)))
+        yield group
 
 
 def ell_arrays(problem: Any) -> tuple[torch.Tensor, torch.Tensor]:
