@@ -55,9 +55,9 @@ def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
   let summary = "Turns every kernel into programs of tile ops";
   let description = [{
     Each `sparsec.kernel` gets one `sparsec.program` per schedule in a `gpu.module`: a tile loop around a block loop (of
-    attention: a loop over key blocks) that loads, multiplies and stores, in values form. Those of `sparsec.sddmm` and
-    `sparsec.spgemm` for a GPU have roles from the start. A program of the host is beside its kernel, in values form.
-    The kernel op stays as the description of the interface.
+    attention: a loop over key blocks) that loads, multiplies and stores, in values form. Those of `sparsec.sddmm`,
+    `sparsec.spgemm` and `sparsec.merge` for a GPU have roles from the start. A program of the host is beside its
+    kernel, in values form. The kernel op stays as the description of the interface.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];

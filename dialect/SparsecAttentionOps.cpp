@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Verification of sparsec.attention and sparsec.element. The labels in the comments are those of SPEC.md.
+// Verification of sparsec.attention, sparsec.merge and sparsec.element. The labels in the comments are those of
+// SPEC.md.
 
 #include "ElementwiseRegion.h"
 #include "OpHelpers.h"
@@ -75,28 +76,48 @@ static LogicalResult verifyDimensions(AttentionOp op) {
   return success();
 }
 
-static LogicalResult verifySizes(AttentionOp op) {
-  SmallVector<NamedTensor> tensors = getTensors(op);
-  // attention_c1
+// attention_c1, merge_c1
+static LogicalResult verifyRanks(Operation *op, ArrayRef<NamedTensor> tensors) {
   for (const NamedTensor &tensor : tensors)
     if (tensor.type.getRank() != int64_t(tensor.dimensions.size()))
-      return op.emitOpError("expects ") << tensor.name << " to have rank " << tensor.dimensions.size() << ", but got "
-                                        << tensor.type;
-  if (failed(verifyDimensions(op)))
-    return failure();
-  // attention_c5
-  llvm::StringMap<std::pair<int64_t, StringRef>> known;
-  if (op.getQueryStarts() || op.getKeyStarts())
-    known["packed batches"] = {1, "a packed tensor"};
+      return op->emitOpError("expects ") << tensor.name << " to have rank " << tensor.dimensions.size() << ", but got "
+                                         << tensor.type;
+  return success();
+}
+
+/// Static sizes of dimensions, each with the tensor that has it.
+using KnownSizes = llvm::StringMap<std::pair<int64_t, StringRef>>;
+
+// attention_c5, merge_c4
+static LogicalResult verifyAgreement(Operation *op, ArrayRef<NamedTensor> tensors, KnownSizes &known) {
   for (const NamedTensor &tensor : tensors)
     for (auto [dimension, size] : llvm::zip_equal(tensor.dimensions, tensor.type.getShape())) {
       if (ShapedType::isDynamic(size))
         continue;
       auto [first, isNew] = known.try_emplace(dimension, size, tensor.name);
       if (first->second.first != size)
-        return op.emitOpError("expects ") << tensor.name << " to have " << dimension << " = " << first->second.first
-                                          << ", as " << first->second.second << " has, but got " << size;
+        return op->emitOpError("expects ") << tensor.name << " to have " << dimension << " = " << first->second.first
+                                           << ", as " << first->second.second << " has, but got " << size;
     }
+  return success();
+}
+
+// attention_c7, merge_c2
+static LogicalResult verifyIsOfFloats(Operation *op, StringRef name, Type element) {
+  if (element.isBF16() || element.isF16() || element.isF32())
+    return success();
+  return op->emitOpError("expects ") << name << " to be of bf16, f16 or f32, but got " << element;
+}
+
+static LogicalResult verifySizes(AttentionOp op) {
+  SmallVector<NamedTensor> tensors = getTensors(op);
+  if (failed(verifyRanks(op, tensors)) || failed(verifyDimensions(op)))
+    return failure();
+  KnownSizes known;
+  if (op.getQueryStarts() || op.getKeyStarts())
+    known["packed batches"] = {1, "a packed tensor"};
+  if (failed(verifyAgreement(op, tensors, known)))
+    return failure();
   // attention_c6
   if (known.contains("H") && known.contains("Hkv")) {
     int64_t heads = known["H"].first, keyHeads = known["Hkv"].first;
@@ -117,10 +138,8 @@ static LogicalResult verifyElementTypes(AttentionOp op) {
     if (value.getType().getElementType() != element)
       return op.emitOpError("expects ") << name << " to have the element type of Q, " << element << ", but got "
                                         << value.getType().getElementType();
-  // attention_c7
-  Type result = op.getResult().getType().getElementType();
-  if (!result.isBF16() && !result.isF16() && !result.isF32())
-    return op.emitOpError("expects O to be of bf16, f16 or f32, but got ") << result;
+  if (failed(verifyIsOfFloats(op, "O", op.getResult().getType().getElementType())))
+    return failure();
   // attention_c8
   if (op.getLse() && !op.getLse().getType().getElementType().isF32())
     return op.emitOpError("expects LSE to be of f32, but got ") << op.getLse().getType().getElementType();
@@ -208,6 +227,30 @@ LogicalResult AttentionOp::verifyRegions() {
   };
   return success(succeeded(verifyRegion(getScore(), "score", argumentTypes, builder.getF32Type())) &&
                  succeeded(verifyRegion(getMask(), "mask", ArrayRef(argumentTypes).drop_front(), builder.getI1Type())));
+}
+
+LogicalResult MergeOp::verify() {
+  const NamedTensor tensors[] = {
+      {"O1", getFirst().getType(), {"B", "H", "Sq", "D"}},  {"O2", getSecond().getType(), {"B", "H", "Sq", "D"}},
+      {"O", getResult().getType(), {"B", "H", "Sq", "D"}},  {"LSE1", getFirstLse().getType(), {"B", "H", "Sq"}},
+      {"LSE2", getSecondLse().getType(), {"B", "H", "Sq"}}, {"LSE", getLse().getType(), {"B", "H", "Sq"}}};
+  if (failed(verifyRanks(*this, tensors)))
+    return failure();
+  for (const NamedTensor &tensor : tensors) {
+    Type element = tensor.type.getElementType();
+    if (tensor.type.getRank() == 4 && failed(verifyIsOfFloats(*this, tensor.name, element)))
+      return failure();
+    // merge_c3
+    if (tensor.type.getRank() == 3 && !element.isF32())
+      return emitOpError("expects ") << tensor.name << " to be of f32, but got " << element;
+  }
+  KnownSizes known;
+  if (failed(verifyAgreement(*this, tensors, known)))
+    return failure();
+  // merge_c5
+  if (known.contains("D") && known["D"].first == 0)
+    return emitOpError("expects rows of at least 1 element, but got D = 0");
+  return success();
 }
 
 bool sparsec::isIntegerElement(Type type) {

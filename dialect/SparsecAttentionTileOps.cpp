@@ -131,3 +131,26 @@ LogicalResult StoreRowsOp::verify() {
     return emitOpError("expects a tile, or the batch, the head and the first query, but got (") << at << ")";
   return success();
 }
+
+LogicalResult MergeRowsOp::verify() {
+  constexpr int64_t warpLanes = 32;
+  // merge_rows_c1
+  int64_t lanes = getLanes(), vector = getVector(), rows = getRows();
+  if (lanes < 1 || lanes > warpLanes || !llvm::isPowerOf2_64(lanes))
+    return emitOpError("expects a row to have 1, 2, 4, 8, 16 or 32 lanes, but got ") << lanes;
+  // merge_rows_c2
+  if (vector < 1 || vector > 16 || !llvm::isPowerOf2_64(vector))
+    return emitOpError("expects vectors of 1, 2, 4, 8 or 16 elements, but got ") << vector;
+  // merge_rows_c3
+  if (rows < 1)
+    return emitOpError("expects tiles of at least 1 row, but got ") << rows;
+  auto role = (*this)->getParentOfType<RoleOp>();
+  if (!role)
+    return success();
+  // merge_rows_c4
+  int64_t threads = role.getThreadsOfGroup() * int64_t(role.getCount());
+  if (role.getUnit() != RoleUnit::warp || rows % (threads / lanes) != 0)
+    return emitOpError("expects a role of warps, whose threads have equally many rows, but got ")
+           << rows << " rows for " << threads << " threads";
+  return success();
+}

@@ -130,6 +130,31 @@ def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Sparsec_MergeRowsOp : Sparsec_Op<"merge_rows", []> {
+  let summary = "Merges rows of two parts of the keys, and writes them (`sparsec.merge`).";
+  let description = [{
+    A tile has `rows` of the B x H x Sq rows, one batch and head after the other. In a role `lanes` neighbouring threads
+    share a row, and each moves `vector` elements of it at a time: the columns of a pass follow one another in memory. A
+    row of more columns takes several passes. All threads of a warp execute the op, because those of a row read its LSE
+    before one of them writes the new one, which may be in its place. On the host `lanes` is 1.
+
+    ```mlir
+    sparsec.merge_rows %o1, %lse1 and %o2, %lse2 to %o, %lse[%tile_row]
+        {lanes = 8 : i64, rows = 32 : i64, vector = 8 : i64}
+        : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32> and tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
+        to tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$first, AnyRankedTensor:$first_lse, AnyRankedTensor:$second,
+    AnyRankedTensor:$second_lse, AnyRankedTensor:$result, AnyRankedTensor:$lse, I32:$tile, I64Attr:$rows,
+    I64Attr:$lanes, I64Attr:$vector);
+  let assemblyFormat = [{
+    $first `,` $first_lse `and` $second `,` $second_lse `to` $result `,` $lse `[` $tile `]` attr-dict
+    `:` type($first) `,` type($first_lse) `and` type($second) `,` type($second_lse) `to` type($result) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Programs of roles
 //===----------------------------------------------------------------------===//

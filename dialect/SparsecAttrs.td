@@ -84,12 +84,13 @@ def Sparsec_BroadcastAttr : Sparsec_EnumAttr<Sparsec_Broadcast, "broadcast"> {
 def Sparsec_BroadcastArrayAttr : TypedArrayAttrBase<Sparsec_BroadcastAttr, "array of broadcasts">;
 
 def Sparsec_Instruction : I32EnumAttr<"Instruction", "matrix instruction of a schedule, or what a host has instead", [
-    I32EnumAttrCase<"wgmma", 1>, I32EnumAttrCase<"mma_sync", 2>, I32EnumAttrCase<"multiply_add", 3>]> {
+    I32EnumAttrCase<"wgmma", 1>, I32EnumAttrCase<"mma_sync", 2>, I32EnumAttrCase<"multiply_add", 3>,
+    I32EnumAttrCase<"none", 4>]> {
   let cppNamespace = "::sparsec";
 }
-def Sparsec_Copy : I32EnumAttr<"Copy", "how operands reach shared memory, or the buffers of a host", [
+def Sparsec_Copy : I32EnumAttr<"Copy", "how operands reach shared memory, registers, or the buffers of a host", [
     I32EnumAttrCase<"tma", 1>, I32EnumAttrCase<"cp_async", 2>, I32EnumAttrCase<"scalar", 3>,
-    I32EnumAttrCase<"unpack", 4>]> {
+    I32EnumAttrCase<"unpack", 4>, I32EnumAttrCase<"vector", 5>]> {
   let cppNamespace = "::sparsec";
 }
 
@@ -141,7 +142,9 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `instruction`, `copy`: the matrix instruction, and the copy that brings operands to shared memory (`tma`: the
       tensor memory accelerator; `cp_async`: asynchronous copies of 16 bytes; `scalar`: element by element, for any
       alignment). The host has `multiply_add`, a multiply-add of vectors of f32, and `unpack`, which writes elements as
-      f32 to a buffer on the stack. `sparsec-select-schedule` writes them for the host, and no chip has them.
+      f32 to a buffer on the stack. `sparsec-select-schedule` writes them for the host, and no chip has them. A kernel
+      that multiplies no matrices has `none`: its threads load operands to registers, in vectors of 16 bytes (`vector`)
+      or element by element (`scalar`).
     - `tile_m` x `tile_n`: result elements of one CTA. `tile_k`: depth of one stage. If `tile_k` is larger than the
       block's columns c, one stage has `tile_k / c` blocks. If it is smaller, it cuts a block into chunks.
     - `stages`: slots of the ring.
@@ -170,7 +173,10 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     number of queries divided by 64 (wgmma) or 16 (mma_sync), and `consumers_n` is 1. `stages` is the number of slots
     for keys and values together (wgmma), or for each of the two (mma_sync).
 
-    Constraints: `schedule_c1` to `schedule_c4` hold on every chip. `sparsec-select-schedule` checks the limits of a
+    In a merge the tile has `tile_m` rows, of which `tile_n` columns are moved at a time. `consumers_m` is the number of
+    warps, and `tile_k`, `stages` and `consumers_n` are 1.
+
+    Constraints: `schedule_c1` to `schedule_c5` hold on every chip. `sparsec-select-schedule` checks the limits of a
     chip (shared memory, registers, the largest instruction).
 
     ```mlir

@@ -167,11 +167,25 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, i
   return success();
 }
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Instruction, Copy, int64_t tileM,
-                                   int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM, int64_t consumersN,
-                                   int64_t cluster, int64_t producerRegisters, int64_t consumerRegisters,
-                                   int64_t groupM, int64_t ctasPerSm, int64_t concurrentTiles, Walk walk,
-                                   int64_t blockStages) {
+/// schedule_c2: the smallest matrix instruction is m16n8k16
+static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
+                                int64_t tileK, int64_t consumersM, int64_t consumersN) {
+  if (tileM % (16 * consumersM) != 0)
+    return emitError() << "expects tile_m to be a multiple of 16 for each of consumers_m = " << consumersM
+                       << ", but got " << tileM;
+  if (tileN % (8 * consumersN) != 0)
+    return emitError() << "expects tile_n to be a multiple of 8 for each of consumers_n = " << consumersN
+                       << ", but got " << tileN;
+  if (tileK % 16 != 0)
+    return emitError() << "expects tile_k to be a multiple of 16, but got " << tileK;
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Instruction instruction, Copy copy,
+                                   int64_t tileM, int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM,
+                                   int64_t consumersN, int64_t cluster, int64_t producerRegisters,
+                                   int64_t consumerRegisters, int64_t groupM, int64_t ctasPerSm,
+                                   int64_t concurrentTiles, Walk walk, int64_t blockStages) {
   struct Number {
     StringRef name;
     int64_t value, largest;
@@ -184,15 +198,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
         Number{"concurrent_tiles", concurrentTiles, 32}})
     if (value < 1 || value > largest)
       return emitError() << "expects " << name << " to be from 1 to " << largest << ", but got " << value;
-  // schedule_c2: the smallest matrix instruction is m16n8k16
-  if (tileM % (16 * consumersM) != 0)
-    return emitError() << "expects tile_m to be a multiple of 16 for each of consumers_m = " << consumersM
-                       << ", but got " << tileM;
-  if (tileN % (8 * consumersN) != 0)
-    return emitError() << "expects tile_n to be a multiple of 8 for each of consumers_n = " << consumersN
-                       << ", but got " << tileN;
-  if (tileK % 16 != 0)
-    return emitError() << "expects tile_k to be a multiple of 16, but got " << tileK;
+  const bool isProduct = instruction != Instruction::none;
+  if (isProduct && failed(verifyTile(emitError, tileM, tileN, tileK, consumersM, consumersN)))
+    return failure();
   // schedule_c3: what setmaxnreg takes
   for (auto [name, value] :
        {std::pair("producer_registers", producerRegisters), std::pair("consumer_registers", consumerRegisters)})
@@ -202,6 +210,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   int64_t least = walk == Walk::blocks ? 0 : 2, most = walk == Walk::blocks ? 0 : 32;
   if (blockStages < least || blockStages > most)
     return emitError() << "expects block_stages to be from 2 to 32, or 0 with walk = blocks, but got " << blockStages;
+  // schedule_c5
+  if (isProduct ? copy == Copy::vector : copy != Copy::vector && copy != Copy::scalar)
+    return emitError() << "expects copy = vector with instruction = none alone, and there vector or scalar, but got "
+                       << stringifyInstruction(instruction) << " with " << stringifyCopy(copy);
   return success();
 }
 

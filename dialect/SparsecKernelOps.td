@@ -15,7 +15,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-// The op that defines what a kernel computes: spmm, sddmm, spgemm or attention.
+// The op that defines what a kernel computes: spmm, sddmm, spgemm, attention or merge.
 def Sparsec_AnchorOp : NativeOpTrait<"AnchorOp"> {
   let cppNamespace = "::sparsec";
 }
@@ -421,6 +421,46 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     bool hasScore() { return !getScore().empty(); }
     bool hasMask() { return !getMask().empty(); }
   }];
+}
+
+def Sparsec_MergeOp : Sparsec_Op<"merge", [Pure, Sparsec_AnchorOp, HasParent<"KernelOp">]> {
+  let summary = "O and LSE of attention over two parts of the keys, from those of each part.";
+  let description = [{
+    Every row (b, h, q) of O has D elements, and an LSE, which is -inf for a row that no key has reached:
+
+    `LSE = log(exp(LSE1) + exp(LSE2))`,
+    `O = exp(LSE1 - LSE) * O1 + exp(LSE2 - LSE) * O2`,
+
+    computed in f32 without overflow, and rounded to the element type of O (to nearest even).
+
+    | operand | type | shape |
+    |---|---|---|
+    | O1, O2 (`first`, `second`) | tensors of bf16, f16 or f32, which may differ | B x H x Sq x D |
+    | LSE1, LSE2 (`first_lse`, `second_lse`) | tensors of f32 | B x H x Sq |
+    | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
+    | LSE (`lse`) | tensor of f32 | B x H x Sq |
+
+    All sizes may be `?`. The order of dimensions is a logical one, as in `sparsec.attention`. O and LSE may be the
+    memory of a part.
+
+    If one part of a row is empty, the row is that of the other part. dialect/SPEC.md has the rules for rows of which
+    both are, and for NaN and infinities.
+
+    Constraints: `merge_c1` to `merge_c5`.
+
+    ```mlir
+    %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2
+        : (tensor<?x?x?x128xf32>, tensor<?x?x?xf32>, tensor<?x?x?x128xf32>, tensor<?x?x?xf32>)
+        -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$first, AnyRankedTensor:$first_lse, AnyRankedTensor:$second, AnyRankedTensor:$second_lse);
+  let results = (outs AnyRankedTensor:$result, AnyRankedTensor:$lse);
+  let assemblyFormat = [{
+    $first `,` $first_lse `,` $second `,` $second_lse attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
 }
 
 def Sparsec_ElementOp : Sparsec_Op<"element", [

@@ -259,12 +259,12 @@ VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignm
   return requirements;
 }
 
-/// On a chip they depend on the matrix instruction, which the schedule names.
+/// On a chip they depend on the matrix instruction, which the schedule names. Without one there are none.
 FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanCosts(LLVM::LLVMFuncOp function,
                                                                                      bool hasWindows) const {
   auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
   PlanCosts costs = hostPlanCosts;
-  if (chip) {
+  if (chip && !(schedule && schedule.getInstruction() == Instruction::none)) {
     const InstructionRate *rate = schedule ? chip->find(toSchedule(schedule).instruction) : nullptr;
     if (!rate)
       return function.emitOpError("expects the attribute sparsec.schedule with a matrix instruction of ")

@@ -3,6 +3,7 @@
 
 #include "BlockRows.h"
 #include "MergeParts.h"
+#include "MergeRows.h"
 #include "Passes.h"
 #include "ProgramContext.h"
 #include "ProgramEmitter.h"
@@ -84,6 +85,7 @@ void emitBody(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
 void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
   auto emit = emitBody<ProductContext, BlockRows>;
   program.walk([&](TileSoftmaxOp) { emit = emitBody<QueryContext, SoftmaxSteps>; });
+  program.walk([&](MergeRowsOp) { emit = emitBody<ProgramContext, MergeRows>; });
   emit(program, function, b);
 }
 

@@ -70,6 +70,7 @@ Value KernelBuilder::smaller(Value a, Value b) { return arith::MinNumFOp::create
 Value KernelBuilder::compareF(arith::CmpFPredicate predicate, Value a, Value b) {
   return arith::CmpFOp::create(*this, predicate, a, b);
 }
+Value KernelBuilder::widen(Value a) { return a.getType().isF32() ? a : arith::ExtFOp::create(*this, getF32Type(), a); }
 Value KernelBuilder::bitsOf(Value number) { return arith::BitcastOp::create(*this, getI32Type(), number); }
 Value KernelBuilder::fromBits(Value bits) { return arith::BitcastOp::create(*this, getF32Type(), bits); }
 

@@ -72,6 +72,7 @@ public:
   Value larger(Value a, Value b); // the other one where one is NaN
   Value smaller(Value a, Value b);
   Value compareF(mlir::arith::CmpFPredicate predicate, Value a, Value b);
+  Value widen(Value a); // a f16, bf16 or f32, to f32
   // The bits of an f32 as an i32, and back.
   Value bitsOf(Value number);
   Value fromBits(Value bits);

@@ -149,6 +149,17 @@ ProductContext::ProductContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   element = matrix.getElementType();
 }
 
+Value ProgramContext::elementAddress(int64_t argument, Type type, ValueRange indices) {
+  Value offset = b.i64(0);
+  for (auto [dimension, index] : llvm::enumerate(indices)) {
+    Value term = b.extend(index);
+    if (dimension + 1 < indices.size())
+      term = b.mul(term, parameters.get(ParameterKind::stride, argument, dimension));
+    offset = b.add(offset, term);
+  }
+  return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
+}
+
 Value ProgramContext::localMemory(int64_t count) {
   if (!local) {
     OpBuilder::InsertionGuard guard(b);

@@ -48,6 +48,12 @@ struct ProgramContext {
   mlir::Value sharedMemory; // base of dynamic shared memory
   mlir::Value thread;       // index in the CTA
 
+  mlir::Value size(int64_t argument, int64_t dimension) {
+    return parameters.get(ParameterKind::size, argument, dimension);
+  }
+  /// base + sum of index * stride; the last dimension is contiguous.
+  mlir::Value elementAddress(int64_t argument, mlir::Type element, mlir::ValueRange indices);
+
   /// Memory of this thread for `count` f32, which is the same at every call.
   mlir::Value localMemory(int64_t count);
 

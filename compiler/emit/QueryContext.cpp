@@ -81,17 +81,6 @@ Value QueryContext::panels() {
   return b.divide(b.add(queries(), tileRows - 1), tileRows);
 }
 
-Value QueryContext::elementAddress(int64_t argument, Type type, ValueRange indices) {
-  Value offset = b.i64(0);
-  for (auto [dimension, index] : llvm::enumerate(indices)) {
-    Value term = b.extend(index);
-    if (dimension + 1 < indices.size())
-      term = b.mul(term, parameters.get(ParameterKind::stride, argument, dimension));
-    offset = b.add(offset, term);
-  }
-  return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
-}
-
 Value QueryContext::firstInReach(const QueryTile &tile, Value query) {
   return windowLeft < 0 ? Value() : b.sub(b.add(query, queryOffset(tile)), windowLeft);
 }

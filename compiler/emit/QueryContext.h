@@ -67,11 +67,6 @@ struct QueryContext : ProgramContext {
   mlir::Value queryBlocks(mlir::Value queries) { return b.divide(b.add(queries, queryBlock - 1), queryBlock); }
   /// The position of query 0 among the keys.
   mlir::Value queryOffset(const QueryTile &tile) { return b.sub(keys(tile), queries(tile)); }
-  mlir::Value size(int64_t argument, int64_t dimension) {
-    return parameters.get(ParameterKind::size, argument, dimension);
-  }
-  /// base + sum of index * stride; the last dimension is contiguous.
-  mlir::Value elementAddress(int64_t argument, mlir::Type element, mlir::ValueRange indices);
 
   /// A tile row is a head of a batch.
   QueryTile tile(mlir::Value tileRow, mlir::Value block);

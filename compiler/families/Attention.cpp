@@ -118,7 +118,7 @@ void AttentionFamily::setGrid(const RecordView &kernel, StageRecord &stage, Sche
   // Every sequence of packed queries may have a panel that is not full.
   if (kernel.operandIn(SPARSEC_ATTENTION_QUERY).layout == SPARSEC_LAYOUT_PACKED) {
     stage.panels.push_back(kernel.tilesOf(SPARSEC_ATTENTION_QUERY_STARTS, 0, 1, 1));
-    stage.panels.back().added = 1;
+    stage.panels.back().combination = SPARSEC_EXTENT_SUMMAND;
   }
 }
 

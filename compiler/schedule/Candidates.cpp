@@ -22,6 +22,7 @@ static StageRange usefulStages(CopyMethod copy) {
   case CopyMethod::CpAsync:
     return {3, 4};
   case CopyMethod::Scalar:
+  case CopyMethod::Vector: // of no product
     break;
   }
   return {2, 2};

@@ -30,6 +30,9 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
 }
 
 std::string sparsec::toString(const Schedule &schedule) {
+  if (schedule.instruction == MatrixInstruction::None)
+    return fmt::format("{} {}x{} {}", infoOf(schedule.copy).name, schedule.tileM, schedule.tileN,
+                       describeRoles(schedule));
   return fmt::format("{} {} {}x{}x{} stages {} {}", infoOf(schedule.instruction).name, infoOf(schedule.copy).name,
                      schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, describeRoles(schedule));
 }

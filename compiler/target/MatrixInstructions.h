@@ -12,9 +12,10 @@
 
 namespace sparsec {
 
-// The values of these two enums equal those of the dialect.
-enum class MatrixInstruction { Wgmma = 1, MmaSync = 2 };
-enum class CopyMethod { Tma = 1, CpAsync = 2, Scalar = 3 };
+// The values of these two enums equal those of the dialect. A kernel that multiplies no matrices has None, and Vector
+// or Scalar: its threads load operands to registers.
+enum class MatrixInstruction { Wgmma = 1, MmaSync = 2, None = 4 };
+enum class CopyMethod { Tma = 1, CpAsync = 2, Scalar = 3, Vector = 5 };
 
 enum class ElementType { Bf16, F16, F8E4M3, F8E5M2 };
 
@@ -89,10 +90,11 @@ struct CopyInfo {
   int64_t mostCtas;
 };
 
-/// All rows of the tables.
+/// All rows of the tables: those of matrix instructions, and of copies to shared memory.
 std::span<const MatrixInstructionInfo> matrixInstructions();
 std::span<const CopyInfo> copies();
 
+/// The row of the table, or what a kernel has that multiplies no matrices.
 const MatrixInstructionInfo &infoOf(MatrixInstruction instruction);
 const CopyInfo &infoOf(CopyMethod copy);
 

@@ -52,6 +52,8 @@ int64_t ProgramBuilder::alignment(Use use) {
     return smallestElement(kernel);
   case Copy::scalar:
     return elementType().getIntOrFloatBitWidth() / 8;
+  case Copy::vector:
+    return 16;
   case Copy::tma:
   case Copy::cp_async:
     return use == Use::narrowAndMisaligned ? elementType().getIntOrFloatBitWidth() / 8 : 16;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/overlap.h"
 #include "arguments/strides.h"
+#include "operations/operation.h"
 
 #include <algorithm>
 
@@ -85,22 +86,34 @@ bool overlap(const Footprint &a, const Footprint &b) {
 
 namespace {
 
-/// Whether a full operand has each element where the result has it: a kernel reads it before it writes it.
-bool isSameMemory(const CheckedOperand &full, const CheckedOperand &result) {
-  const sparsec_dense_t &from = full.dense(), &to = result.dense();
-  return from.data == to.data && dtypeBytes(full.info.dtype) == dtypeBytes(result.info.dtype) &&
-         full.operand.layout == result.operand.layout && (!usesStride(to, 0) || from.strides[0] == to.strides[0]);
+/// Whether a kernel reads each element of an operand before it writes the same element of the result.
+bool mayShareMemory(const Operation &operation, const CheckedOperand &operand, const CheckedOperand &result) {
+  const std::span<const SameMemory> pairs = operation.sameMemory;
+  return operand.operand.broadcast == SPARSEC_BROADCAST_FULL ||
+         std::any_of(pairs.begin(), pairs.end(), [&](const SameMemory &pair) {
+           return pair.operand == operand.operand.slot && pair.result == result.operand.slot;
+         });
 }
 
-Status checkApart(const CheckedOperand &result, const CheckedOperand &other) {
-  bool isFull = other.operand.broadcast == SPARSEC_BROADCAST_FULL;
-  if (isFull && isSameMemory(other, result))
+/// Whether an operand of the result's shape has each element where the result has it.
+bool isSameMemory(const CheckedOperand &operand, const CheckedOperand &result) {
+  const sparsec_dense_t &from = operand.dense(), &to = result.dense();
+  bool isSame = from.data == to.data && dtypeBytes(operand.info.dtype) == dtypeBytes(result.info.dtype) &&
+                operand.operand.layout == result.operand.layout;
+  for (int32_t d = 0; d + 1 < to.rank; ++d)
+    isSame &= !usesStride(to, d) || from.strides[d] == to.strides[d];
+  return isSame;
+}
+
+Status checkApart(const Operation &operation, const CheckedOperand &result, const CheckedOperand &other) {
+  const bool mayShare = mayShareMemory(operation, other, result);
+  if (mayShare && isSameMemory(other, result))
     return {};
   const Footprint written = footprintOf(result.dense());
   for (const auto &[member, footprint] : ArgumentMemory(other.value))
     if (overlap(written, footprint))
       return result.refuse("its memory overlaps ", member, " of ", other.subject(),
-                           isFull ? ", but not element for element" : "");
+                           mayShare ? ", but not element for element" : "");
   return {};
 }
 
@@ -113,7 +126,7 @@ Status checkOverlaps(const sparsec_kernel_s &kernel, const sparsec_argument_t *a
     CheckedOperand result = checkedOperand(kernel, arguments, written);
     for (const sparsec_operand_info_t &other : kernel.operands())
       if (other.argument < written.argument) // inputs, and results of which each pair is looked at once
-        SPARSEC_RETURN_IF_ERROR(checkApart(result, checkedOperand(kernel, arguments, other)));
+        SPARSEC_RETURN_IF_ERROR(checkApart(operationOf(kernel), result, checkedOperand(kernel, arguments, other)));
   }
   return {};
 }

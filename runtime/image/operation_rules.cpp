@@ -99,6 +99,16 @@ constexpr RegionRule attentionRegions[] = {
 
 constexpr PlanCostRule attentionPlanCosts[] = {tileOverhead};
 
+constexpr uint32_t wideFloats = setOf(SPARSEC_DTYPE_F32, SPARSEC_DTYPE_F16, SPARSEC_DTYPE_BF16);
+constexpr SlotRule mergeSlots[] = {
+    {SPARSEC_MERGE_FIRST, "first part", 1, 1, dense, wideFloats, 4, false, noLayout, false},
+    {SPARSEC_MERGE_FIRST_LSE, "log-sum-exp of the first part", 1, 1, dense, f32, 3, false, noLayout, false},
+    {SPARSEC_MERGE_SECOND, "second part", 1, 1, dense, wideFloats, 4, false, noLayout, false},
+    {SPARSEC_MERGE_SECOND_LSE, "log-sum-exp of the second part", 1, 1, dense, f32, 3, false, noLayout, false},
+    {SPARSEC_MERGE_RESULT, "result", 1, 1, dense, wideFloats, 4, true, noLayout, false},
+    {SPARSEC_MERGE_LSE, "log-sum-exp", 1, 1, dense, f32, 3, true, noLayout, false},
+};
+
 constexpr OperationRule operations[] = {
     {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, spmmAttributes, epilogueRegions, spmmPlanCosts},
     {SPARSEC_OPERATION_SDDMM, "sddmm", SPARSEC_SDDMM_EXTRA, sddmmSlots, {}, epilogueRegions, {}},
@@ -113,6 +123,7 @@ constexpr OperationRule operations[] = {
      true},
     {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
      attentionRegions, attentionPlanCosts},
+    {SPARSEC_OPERATION_MERGE, "merge", noSlot, mergeSlots, {}, {}, {}},
 };
 
 } // namespace

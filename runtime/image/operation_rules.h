@@ -17,6 +17,7 @@ constexpr bool isIn(uint32_t set, uint32_t number) { return number < 32 && (set 
 
 constexpr uint32_t anyRank = UINT32_MAX;
 constexpr uint32_t anyType = UINT32_MAX;
+constexpr uint32_t noSlot = 0; // slots begin with 1
 
 /// The operands that a slot may have.
 struct SlotRule {
@@ -59,7 +60,7 @@ struct PlanCostRule {
 struct OperationRule {
   uint32_t kind;
   const char *name;
-  uint32_t extraSlot; // of the operands that regions use
+  uint32_t extraSlot; // of the operands that regions use; noSlot: there are no regions
   std::span<const SlotRule> slots;
   std::span<const AttributeRule> attributes; // each is there once, an optional one at most once
   std::span<const RegionRule> regions;       // each is there at most once

@@ -65,29 +65,36 @@ bool isSizeOfProblem(const KernelRecords &records, const sparsec_extent_info_t &
   return false;
 }
 
-/// One that is added comes behind what it is added to. Tile rows are in blocks of the last extent, so that they are a
-/// product; so are workspaces, which need no sum.
-Status checkAdded(const KernelRecords &records, const std::string &name, Records<sparsec_extent_info_t> extents,
-                  bool mayAdd) {
+/// The extents that tiles or workspaces may have.
+struct ExtentRule {
+  bool mayAdd = false, mayJoin = false, isOfAuxiliary = false, hasParts = false;
+};
+
+/// One that is added comes behind what it is added to, and one that is joined before what it is joined with. Tile rows
+/// are in blocks of the last extent, so that they are a product; so are workspaces, which need no sum.
+Status checkCombinations(const KernelRecords &records, const std::string &name, Records<sparsec_extent_info_t> extents,
+                         const ExtentRule &rule) {
   for (uint32_t i = 0; i < extents.size(); ++i) {
-    const uint32_t most = mayAdd && i != 0 ? 1 : 0;
-    if (extents[i].added > most)
-      return records.broken("extent ", i, " of ", name, " has added ", extents[i].added, ", at most ", most,
-                            " is expected");
+    const sparsec_extent_info_t &extent = extents[i];
+    const bool isJoined = extent.combination == SPARSEC_EXTENT_JOINED;
+    const bool isGood = extent.combination == SPARSEC_EXTENT_FACTOR ||
+                        (extent.combination == SPARSEC_EXTENT_SUMMAND && rule.mayAdd && i != 0) ||
+                        (isJoined && rule.mayJoin && i + 1 != extents.size());
+    if (!isGood)
+      return records.broken("extent ", i, " of ", name, " has combination ", extent.combination,
+                            ", which none in its place has");
+    if (isJoined && (extent.block != 1 || extent.tile != 1))
+      return records.broken("extent ", i, " of ", name, " is joined and has blocks of ", extent.block, " and tiles of ",
+                            extent.tile, ", 1 is expected");
   }
   return {};
 }
-
-/// The extents that tiles or workspaces may have.
-struct ExtentRule {
-  bool mayAdd = false, isOfAuxiliary = false, hasParts = false;
-};
 
 /// Numbers of things that tiles or workspaces are made of.
 Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count,
                     const ExtentRule &rule) {
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_extent_info_t>("extents of " + name, first, count));
-  SPARSEC_RETURN_IF_ERROR(checkAdded(records, name, records.info.extents(first, count), rule.mayAdd));
+  SPARSEC_RETURN_IF_ERROR(checkCombinations(records, name, records.info.extents(first, count), rule));
   for (const sparsec_extent_info_t &extent : records.info.extents(first, count)) {
     if (extent.argument >= records.kernel.argument_count)
       return records.broken("an extent of ", name, " is from argument ", extent.argument, " of ",
@@ -114,8 +121,8 @@ Status StageChecker::check() {
     return records.broken(name, " has tiles of ", stage.tile_m, " x ", stage.tile_n, " and clusters of ",
                           stage.cluster);
   const bool isAuxiliary = surroundings.isAuxiliary;
-  SPARSEC_RETURN_IF_ERROR(
-      checkExtents(records, name, stage.row_first, stage.row_count, {.isOfAuxiliary = isAuxiliary}));
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count,
+                                       {.mayJoin = !isAuxiliary, .isOfAuxiliary = isAuxiliary}));
   SPARSEC_RETURN_IF_ERROR(
       checkExtents(records, name, stage.panel_first, stage.panel_count,
                    {.mayAdd = !isAuxiliary, .isOfAuxiliary = isAuxiliary, .hasParts = surroundings.hasParts}));

@@ -5,6 +5,7 @@
 
 #include "arguments/blocks.h"
 #include "arguments/strides.h"
+#include "operations/head_rows.h"
 #include "operations/sequences.h"
 #include "plan/attention_tiles.h"
 
@@ -103,58 +104,6 @@ const char *whyNoLists(const sparsec_kernel_s &kernel) {
   return hasOwnLengths(kernel) ? "the lengths of sequences are known on the device alone" : nullptr;
 }
 
-Status checkStrideRange(const Checked &argument) {
-  const sparsec_dense_t &tensor = argument.dense();
-  for (uint32_t d = 0; d + 1 < argument.info.rank; ++d)
-    if (usesStride(tensor, int32_t(d)) && (tensor.strides[d] < 0 || tensor.strides[d] > maxStride))
-      return argument.refuse("expects strides of 0 to ", maxStride, ", but stride ", d, " is ", tensor.strides[d]);
-  return {};
-}
-
-/// Q, K, V and the result: rows of the head dimension in any order, none of which reaches into the next.
-Status checkRows(const Checked &argument) {
-  const sparsec_dense_t &tensor = argument.dense();
-  if (usesStride(tensor, 2) && (tensor.strides[2] < tensor.sizes[3] || tensor.strides[2] > INT32_MAX))
-    return argument.refuse("expects stride 2 to be at least its width, ", tensor.sizes[3], ", and at most ", INT32_MAX,
-                           ", but got ", tensor.strides[2]);
-  return {};
-}
-
-/// Refuses results of which two elements share memory. Each dimension must step over all elements of the dimensions
-/// with smaller strides.
-Status checkApart(const Checked &argument) {
-  const sparsec_dense_t &tensor = argument.dense();
-  if (isEmpty(tensor))
-    return {};
-  for (uint32_t d = 0; d < argument.info.rank; ++d) {
-    int64_t reach = 1;
-    for (uint32_t other = 0; other < argument.info.rank; ++other) {
-      bool isSmaller =
-          tensor.strides[other] < tensor.strides[d] || (tensor.strides[other] == tensor.strides[d] && other > d);
-      int64_t extent = 0;
-      if (tensor.sizes[other] > 1 && __builtin_mul_overflow(tensor.sizes[other] - 1, tensor.strides[other], &extent))
-        return argument.refuse("size ", other, ", ", tensor.sizes[other], ", times its stride, ", tensor.strides[other],
-                               ", is too large");
-      if (isSmaller && __builtin_add_overflow(reach, extent, &reach))
-        return argument.refuse("its sizes times its strides are too large");
-    }
-    if (tensor.sizes[d] > 1 && tensor.strides[d] < reach)
-      return argument.refuse("expects stride ", d, " to be at least ", reach,
-                             ", so that no elements of a result share memory, but got ", tensor.strides[d]);
-  }
-  return {};
-}
-
-Status checkQuery(const Checked &query, const Problem &problem) {
-  if (!isKnown(problem.batches) || !isKnown(problem.heads) || !isKnown(problem.rows))
-    return {};
-  int64_t rows = problem.batches * problem.heads; // fits 62 bits
-  if (__builtin_mul_overflow(rows, problem.rows, &rows) || rows > maxSize)
-    return query.refuse("expects batches * heads * queries of at most ", maxSize, ", but got ", problem.batches, " * ",
-                        problem.heads, " * ", problem.rows);
-  return {};
-}
-
 Status checkKey(const sparsec_kernel_s &kernel, const Checked &key, const Problem &problem) {
   if (!isKnown(problem.heads) || !isKnown(problem.keyHeads))
     return {};
@@ -205,7 +154,7 @@ Status checkPattern(const sparsec_kernel_s &kernel, const Checked &argument, con
 Status checkSizes(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem) {
   switch (operand.operand.slot) {
   case SPARSEC_ATTENTION_QUERY:
-    return checkQuery(operand, problem);
+    return checkRowCount(operand, problem);
   case SPARSEC_ATTENTION_KEY:
     return checkKey(kernel, operand, problem);
   case SPARSEC_ATTENTION_PATTERN:

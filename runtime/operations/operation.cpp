@@ -91,14 +91,21 @@ static int64_t tilesPerBlock(const sparsec_extent_info_t &extent) {
 }
 
 int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem) {
-  int64_t product = 1;
+  int64_t product = 1, joined = 1;
   for (const sparsec_extent_info_t &extent : extents) {
     int64_t size = sizeOf(kernel, extent, problem), block = extent.block;
     if (!isKnown(size))
       return SPARSEC_DYNAMIC;
+    if (__builtin_mul_overflow(size, joined, &size))
+      size = INT64_MAX;
+    const bool isJoined = extent.combination == SPARSEC_EXTENT_JOINED;
+    joined = isJoined ? size : 1;
+    if (isJoined)
+      continue;
     int64_t tiles = size / block * tilesPerBlock(extent) + ceilDivide(size % block, int64_t(extent.tile));
-    const bool isTooLarge = extent.added != 0 ? __builtin_add_overflow(product, tiles, &product)
-                                              : __builtin_mul_overflow(product, tiles, &product);
+    const bool isTooLarge = extent.combination == SPARSEC_EXTENT_SUMMAND
+                                ? __builtin_add_overflow(product, tiles, &product)
+                                : __builtin_mul_overflow(product, tiles, &product);
     if (isTooLarge)
       product = INT64_MAX;
   }

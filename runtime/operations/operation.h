@@ -49,6 +49,12 @@ struct QuantizedSlots {
   uint32_t matrix = 0, dense = 0;
 };
 
+/// The slots of an operand and of a result that may be the same memory, element for element: kernels read an element
+/// before they write it.
+struct SameMemory {
+  uint32_t operand, result;
+};
+
 /// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
 using Reference = Status(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
                          RowRange rows, const ReferenceRows &out);
@@ -62,6 +68,8 @@ struct Operation {
   uint32_t unreadSlot;  // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
   PairSlots pairSlots;
   QuantizedSlots quantizedSlots = {};
+  /// Beside full operands of an epilogue, which may be the memory of the result.
+  std::span<const SameMemory> sameMemory = {};
 
   /// The sizes that the kernel itself fixes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
@@ -111,7 +119,7 @@ Status checkValueStrides(const CheckedOperand &operand);
 /// Rows of a matrix that do not reach into each other. Other ranks have no such rule.
 Status checkRowStride(const CheckedOperand &operand);
 
-/// The product of extents, with those that are added, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one
+/// The number that extents make together, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one
 /// of their sizes open.
 int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem);
 

@@ -75,7 +75,7 @@ sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_ar
     if (!kernel)
       return invalidArgument("kernel is NULL");
     if (!operationOf(*kernel).hasLse)
-      return invalidArgument("kernel '", kernel->info->name, "' is no attention kernel: it has no LSE");
+      return invalidArgument("kernel '", kernel->info->name, "' has no LSE: it is neither attention nor a merge");
     return runReference(*kernel, host_arguments, argument_count, {row_begin, row_end}, {"lse", lse}, magnitude,
                         /*hasColumns=*/false, {nullptr, nullptr, lse, magnitude});
   });

@@ -6,13 +6,14 @@ A kernel's name says what it is, and the test program relies on it:
   spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>[_<scales, or fast>]_<epilogue>
 A block with a "t" behind it is that of a matrix which is stored transposed. The epilogues are in epilogue_regions.py,
 and a second time, in double, in epilogues.cpp. The kernels of other operations are in attention_kernels.py,
-sequence_kernels.py, sddmm_kernels.py and spgemm_kernels.py.
+sequence_kernels.py, merge_kernels.py, sddmm_kernels.py and spgemm_kernels.py.
 """
 import argparse
 import collections
 import pathlib
 
 import attention_kernels
+import merge_kernels
 import sddmm_kernels
 import sequence_kernels
 import spgemm_kernels
@@ -96,13 +97,13 @@ def main():
                              "(attention: any three)")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for operation in "spmm", "sddmm", "spgemm", "attention", "sequence":
+    for operation in "spmm", "sddmm", "spgemm", "attention", "sequence", "merge":
         for old in options.out.glob(f"{operation}_*.mlir"):
             old.unlink()
     files = collections.defaultdict(list)
     for kernel in select(options.coverage):
         files[file_of(kernel)].append(text_of(kernel))
-    for module in attention_kernels, sequence_kernels, sddmm_kernels, spgemm_kernels:
+    for module in attention_kernels, sequence_kernels, merge_kernels, sddmm_kernels, spgemm_kernels:
         for kernel in module.select(options.coverage):
             files[module.file_of(kernel)].append(module.text_of(kernel))
     for name, kernels in files.items():

@@ -8,6 +8,7 @@ import unittest
 import attention_kernels
 import epilogue_regions
 import generate_kernels as generator
+import merge_kernels
 import scheduled_kernels
 import sddmm_kernels
 import spgemm_kernels
@@ -113,6 +114,13 @@ class Coverage(unittest.TestCase):
         names = [spgemm_kernels.name_of(kernel) for kernel in spgemm_kernels.select("triples")]
         self.assertEqual(len(names), len(set(names)))
         self.assertLessEqual(max(map(len, names)), 63)
+
+    def test_merge_has_every_two_features(self):
+        self.check_table(merge_kernels.select("pairs"), merge_kernels.FACTORS, 2)
+
+    def test_merge_names_differ(self):
+        names = [merge_kernels.name_of(kernel) for kernel in merge_kernels.select("triples")]
+        self.assertEqual(len(names), len(set(names)))
 
     def test_scheduled_kernels(self):
         rng = random.Random("1")

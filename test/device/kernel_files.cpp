@@ -44,7 +44,25 @@ void readPairedOperand(const sparsec_operand_info_t &operand, const sparsec_argu
   }
 }
 
+void readMergedOperand(const sparsec_operand_info_t &operand, const sparsec_argument_info_t &argument,
+                       KernelRecord &record) {
+  const auto dtype = static_cast<sparsec_dtype_t>(argument.dtype);
+  switch (operand.slot) {
+  case SPARSEC_MERGE_FIRST:
+    record.dtype = dtype;
+    record.headDimension = argument.sizes[3];
+    break;
+  case SPARSEC_MERGE_SECOND:
+    record.secondDtype = dtype;
+    break;
+  case SPARSEC_MERGE_RESULT:
+    record.resultDtype = dtype;
+  }
+}
+
 void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_info_t &argument, KernelRecord &record) {
+  if (record.kind == SPARSEC_OPERATION_MERGE)
+    return readMergedOperand(operand, argument, record);
   if (record.kind == SPARSEC_OPERATION_SPGEMM || record.kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
     return readPairedOperand(operand, argument, record);
   if (argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_PATTERN) {

@@ -23,7 +23,7 @@ struct ImageTarget {
 struct KernelRecord {
   std::string name;
   sparsec_operation_kind_t kind;
-  sparsec_dtype_t dtype; // of all inputs
+  sparsec_dtype_t dtype; // of all inputs; merge: of the first part
   /// The blocks of the M x K matrix, or of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
   int64_t blockDepth;                         // SpGEMM: columns of a block of A; blocks of the result are the others
@@ -31,7 +31,8 @@ struct KernelRecord {
   sparsec_layout_t denseLayout, resultLayout; // SpMM; the layout of B is the dense one of SDDMM
   sparsec_layout_t leftLayout;                // SDDMM
   sparsec_dtype_t resultDtype;
-  int64_t headDimension;                     // attention, as all below
+  sparsec_dtype_t secondDtype;               // merge: of the second part
+  int64_t headDimension;                     // attention, as all below; merge: D, or SPARSEC_DYNAMIC
   int64_t valueDimension;                    // 0: the same
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit
   bool isCausal, hasWindow, hasMask, hasScale, hasSinks, hasLse;

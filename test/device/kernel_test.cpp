@@ -31,6 +31,8 @@ testing::Test *makeTest(const KernelFile &file, const KernelRecord &record) {
     return makeSpgemmTest(file, record);
   case SPARSEC_OPERATION_ATTENTION:
     return record.hasSequences() ? makeSequenceTest(file, record) : makeAttentionTest(file, record);
+  case SPARSEC_OPERATION_MERGE:
+    return makeMergeTest(file, record);
   }
   throw std::runtime_error(record.name + " computes an operation that has no test");
 }

@@ -39,6 +39,7 @@ KernelTest *makeSpmmTest(const KernelFile &file, const KernelRecord &record);
 KernelTest *makeSddmmTest(const KernelFile &file, const KernelRecord &record);
 KernelTest *makeSpgemmTest(const KernelFile &file, const KernelRecord &record);
 KernelTest *makeAttentionTest(const KernelFile &file, const KernelRecord &record);
+KernelTest *makeMergeTest(const KernelFile &file, const KernelRecord &record);
 KernelTest *makeSequenceTest(const KernelFile &file, const KernelRecord &record);
 
 } // namespace sparsec::device_test

@@ -1,7 +1,7 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics
 // One function per constraint of dialect/SPEC.md, named after it.
 
-// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.attention, sparsec.sddmm, sparsec.spgemm or sparsec.spmm) and sparsec.return}}
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.attention, sparsec.merge, sparsec.sddmm, sparsec.spgemm or sparsec.spmm) and sparsec.return}}
 sparsec.kernel @kernel_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %c = arith.constant 1.0 : f32
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -10,7 +10,7 @@ sparsec.kernel @kernel_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.attention, sparsec.sddmm, sparsec.spgemm or sparsec.spmm) and sparsec.return}}
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.attention, sparsec.merge, sparsec.sddmm, sparsec.spgemm or sparsec.spmm) and sparsec.return}}
 sparsec.kernel @kernel_c1_two_anchors(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %w2: !sparsec.bsr<?x?xbf16, block = 64x64>, %x2: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   %1 = sparsec.spmm %w2, %x2 : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -19,7 +19,7 @@ sparsec.kernel @kernel_c1_two_anchors(%w: !sparsec.bsr<?x?xbf16, block = 64x64>,
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.attention, sparsec.sddmm, sparsec.spgemm or sparsec.spmm) and sparsec.return}}
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.attention, sparsec.merge, sparsec.sddmm, sparsec.spgemm or sparsec.spmm) and sparsec.return}}
 sparsec.kernel @kernel_c1_no_anchor(%x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   sparsec.return %x : tensor<?x?xbf16>
 }

@@ -144,3 +144,23 @@ module @schedule_c4_blocks attributes {sparsec.attribute = #sparsec.schedule<ins
 
 // expected-error @+1 {{expects consumer_registers to be 0 or a multiple of 8 from 24 to 256, but got 100}}
 module @schedule_c3_multiple attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, consumer_registers = 100>} {}
+
+// -----
+
+// expected-error @+1 {{expects copy = vector with instruction = none alone, and there vector or scalar, but got none with cp_async}}
+module @schedule_c5 attributes {sparsec.attribute = #sparsec.schedule<instruction = none, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 1, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects copy = vector with instruction = none alone, and there vector or scalar, but got none with unpack}}
+module @schedule_c5_unpack attributes {sparsec.attribute = #sparsec.schedule<instruction = none, copy = unpack, tile_m = 64, tile_n = 64, tile_k = 32, stages = 1, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects copy = vector with instruction = none alone, and there vector or scalar, but got mma_sync with vector}}
+module @schedule_c5_product attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = vector, tile_m = 64, tile_n = 64, tile_k = 32, stages = 1, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects copy = vector with instruction = none alone, and there vector or scalar, but got multiply_add with vector}}
+module @schedule_c5_host attributes {sparsec.attribute = #sparsec.schedule<instruction = multiply_add, copy = vector, tile_m = 64, tile_n = 64, tile_k = 32, stages = 1, consumers_m = 2, consumers_n = 2>} {}

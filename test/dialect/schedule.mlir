@@ -22,3 +22,7 @@ module attributes {sparsec.full = #sparsec.schedule<
 module attributes {sparsec.scalar = #sparsec.schedule<
   instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 64, tile_k = 32, stages = 2, consumers_m = 2,
   consumers_n = 2>} {}
+
+// CHECK: sparsec.vectors = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 4, tile_k = 1, stages = 1, consumers_m = 8, consumers_n = 1>
+module attributes {sparsec.vectors = #sparsec.schedule<
+  instruction = none, copy = vector, tile_m = 32, tile_n = 4, tile_k = 1, stages = 1, consumers_m = 8, consumers_n = 1>} {}

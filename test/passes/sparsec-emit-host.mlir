@@ -217,3 +217,35 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
     sparsec.return %y : tensor<?x?xbf16>
   }
 }
+
+// -----
+
+// Rows of all heads follow one another. The elements of an empty part count as 0, and its weight is -0.
+// CHECK-LABEL: llvm.func @merged.host
+// CHECK-DAG: %[[NONE:.*]] = arith.constant 0xFF800000 : f32
+// CHECK-DAG: %[[MINUS_ZERO:.*]] = arith.constant -0.000000e+00 : f32
+// CHECK: scf.for
+// CHECK: %[[FIRST:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK: %[[SECOND:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK: %[[IS_FIRST_EMPTY:.*]] = arith.cmpf oeq, %[[FIRST]], %[[NONE]] : f32
+// CHECK: %[[IS_SECOND_EMPTY:.*]] = arith.cmpf oeq, %[[SECOND]], %[[NONE]] : f32
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[MINUS_ZERO]] : f32
+// CHECK: math.log
+// CHECK: llvm.store %{{.*}} : f32, !llvm.ptr
+// Vectors of a row, then the elements behind them.
+// CHECK: scf.for
+// CHECK: arith.select %[[IS_FIRST_EMPTY]], %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: arith.select %[[IS_SECOND_EMPTY]], %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: llvm.intr.fma({{.*}}) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : vector<16xf16>, !llvm.ptr
+// CHECK: scf.for
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : f16, !llvm.ptr
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @merged(%o1: tensor<?x?x?x?xf32>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x?xf32>,
+      %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x?xf16>, lse: tensor<?x?x?xf32>) {
+    %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2
+      : (tensor<?x?x?x?xf32>, tensor<?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?xf32>)
+      -> (tensor<?x?x?x?xf16>, tensor<?x?x?xf32>)
+    sparsec.return %o, %lse : tensor<?x?x?x?xf16>, tensor<?x?x?xf32>
+  }
+}

@@ -9,13 +9,15 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "device"))
 import attention_kernels  # noqa: E402
 import generate_kernels  # noqa: E402
+import merge_kernels  # noqa: E402
 import scheduled_kernels  # noqa: E402
 import sddmm_kernels  # noqa: E402
 import sequence_kernels  # noqa: E402
 import spgemm_kernels  # noqa: E402
 
-Spmm, Sddmm, Spgemm, Attention, Sequence = (generate_kernels.Kernel, sddmm_kernels.Kernel, spgemm_kernels.Kernel,
-                                            attention_kernels.Kernel, sequence_kernels.Kernel)
+Spmm, Sddmm, Spgemm, Attention, Sequence, Merge = (
+    generate_kernels.Kernel, sddmm_kernels.Kernel, spgemm_kernels.Kernel, attention_kernels.Kernel,
+    sequence_kernels.Kernel, merge_kernels.Kernel)
 
 KERNELS = {
     "sm_90a": [
@@ -75,6 +77,12 @@ KERNELS = {
         Spgemm("f16", "192x112x80", "values", "same", "residual"),
         # A tile has one chunk of results for two staging buffers.
         Spgemm("f16", "64x64x64", "values", "same", "none"),
+        # Merges: one pass and several, a pass that is cut, a loop, and vectors of parts of other types.
+        Merge("bf16", "bf16", "bf16", "128"),
+        Merge("f32", "f32", "bf16", "96"),
+        Merge("f32", "f32", "f32", "any"),
+        Merge("f16", "bf16", "f32", "64"),
+        Merge("bf16", "f32", "f16", "20"),
     ],
     "sm_89": [
         Spmm("bf16", "64x64", "nk_nm", "same", "none"),
@@ -95,6 +103,9 @@ KERNELS = {
         Attention("bf16", "128", 64, 64, "causal", "root", "no", "bf16", "lse", "terms"),
         Sequence("bf16", "64", None, None, "packedlengths", "causal", "no", "bf16", "lse", "none"),
         Sequence("f16", "64", 64, 64, "page16", "window", "sink", "f32", "o", "positions"),
+        Merge("bf16", "bf16", "bf16", "256"),
+        Merge("f32", "f32", "f16", "any"),
+        Merge("f16", "f16", "f16", "1"),
     ],
 }
 # Hand-written schedules of some of them, for the plans of patterns.
@@ -103,7 +114,7 @@ PLANNED = {
     Spmm("f16", "16x16", "nk_nm", "f32", "bias"): {"tile_m": 128, "tile_n": 256, "stages": 4, "block_stages": 3},
 }
 MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels,
-           Sequence: sequence_kernels}
+           Sequence: sequence_kernels, Merge: merge_kernels}
 
 
 def planned(fields):

@@ -114,8 +114,9 @@ protected:
     ASSERT_EQ(count, expected.size());
     for (auto [index, want] : llvm::enumerate(expected)) {
       const sparsec_extent_info_t &extent = all<sparsec_extent_info_t>()[first + index];
-      EXPECT_EQ(std::tie(extent.argument, extent.field, extent.dimension, extent.block, extent.tile, extent.added),
-                std::tie(want.argument, want.field, want.dimension, want.block, want.tile, want.added))
+      EXPECT_EQ(
+          std::tie(extent.argument, extent.field, extent.dimension, extent.block, extent.tile, extent.combination),
+          std::tie(want.argument, want.field, want.dimension, want.block, want.tile, want.combination))
           << "extent " << index;
     }
   }
@@ -654,5 +655,41 @@ TEST_F(EmbedSequences, PanelsOfPackedQueries) {
 
 /// Starts, lengths and tables are read number by number.
 TEST_F(EmbedSequences, RowsAloneHaveRequirements) { EXPECT_EQ(variant(0).requirement_count, 4u); }
+
+constexpr const char *mergeModule = R"mlir(module attributes {sparsec.target = #sparsec.target<"sm_89">} {
+  sparsec.kernel @merge(%a: tensor<?x?x?x64xf32>, %b: tensor<?x?x?xf32>)
+      -> (o: tensor<?x?x?x64xbf16>, lse: tensor<?x?x?xf32>) {
+    %o, %lse = sparsec.merge %a, %b, %a, %b
+      : (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>, tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
+      -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>)
+    sparsec.return %o, %lse : tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>
+  }
+  gpu.module @kernels {
+    llvm.func @merge_0() attributes {sparsec.kernel = @merge, sparsec.alignment = 16 : i64, sparsec.parameters = [],
+        sparsec.schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 64, tile_n = 64, tile_k = 1,
+          stages = 1, consumers_m = 8, consumers_n = 1>} {
+      llvm.return
+    }
+  }
+})mlir";
+
+/// Rows of all heads are counted together. Vectors of 16 bytes need whole rows, and without a matrix instruction plans
+/// have nothing to compare.
+TEST_F(LaunchInfoOfModule, Merge) {
+  embed(mergeModule);
+  EXPECT_EQ(operation(0).kind, uint32_t(SPARSEC_OPERATION_MERGE));
+  const sparsec_stage_info_t &first = stage(variant(0).stage_first);
+  expectExtents(first.row_first, first.row_count,
+                {{2, SPARSEC_FIELD_SIZE, 0, 1, 1, SPARSEC_EXTENT_JOINED},
+                 {2, SPARSEC_FIELD_SIZE, 1, 1, 1, SPARSEC_EXTENT_JOINED},
+                 {2, SPARSEC_FIELD_SIZE, 2, 64, 64, SPARSEC_EXTENT_FACTOR}});
+  EXPECT_EQ(first.panel_count, 0u);
+  ASSERT_EQ(variant(0).requirement_count, 2u) << "LSE have none";
+  for (uint32_t number : {0, 1}) {
+    const sparsec_requirement_info_t &requirement = all<sparsec_requirement_info_t>()[number];
+    EXPECT_EQ(std::tie(requirement.alignment, requirement.width_alignment), std::tuple(16u, 16u));
+  }
+  expectPlanCosts(variant(0), {});
+}
 
 } // namespace

@@ -573,7 +573,7 @@ TEST_F(AttentionReference, BadInputIsRefused) {
           "argument 3 'pattern': expects partial.indices[0] (block row 0) to be 0 to 1, but got 2", 0, 1);
   AttentionOnFake::load(cudaLinear());
   EXPECT_STATUS(sparsec_reference_lse(kernel, array.data(), 5, 0, 1, &lse, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "kernel 'linear' is no attention kernel: it has no LSE");
+                "kernel 'linear' has no LSE: it is neither attention nor a merge");
 }
 
 } // namespace

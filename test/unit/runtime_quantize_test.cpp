@@ -2,6 +2,7 @@
 // Operands that are quantised: checks of images with a converter, its launches on the fake driver, and what is refused.
 
 #include "image/launch_info_reader.h"
+#include "operations/kernel_shape.h"
 #include "runtime_linear_fixture.h"
 
 using namespace sparsec::runtime;

@@ -45,7 +45,7 @@ inline uint32_t addInput(LaunchInfoBuilder &info, const char *name, uint32_t slo
 inline void addSequences(LaunchInfoBuilder &info, const SequenceOperands &operands) {
   if (operands.queryStarts) {
     const uint32_t starts = addInput(info, "query_starts", SPARSEC_ATTENTION_QUERY_STARTS, 1);
-    info.extents.push_back({starts, SPARSEC_FIELD_SIZE, 0, 1, 1, /*added=*/1});
+    info.extents.push_back({starts, SPARSEC_FIELD_SIZE, 0, 1, 1, SPARSEC_EXTENT_SUMMAND});
     ++info.stages[0].panel_count;
   }
   if (operands.keyStarts)

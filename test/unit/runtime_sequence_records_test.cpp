@@ -88,18 +88,21 @@ TEST(SequenceRecords, Pages) {
 }
 
 TEST(SequenceRecords, AddedExtents) {
-  refuses(packed, "extent 1 of variant 0 has added 2, at most 1 is expected", [](auto &i) { i.extents[3].added = 2; });
-  refuses(packed, "extent 0 of variant 0 has added 1, at most 0 is expected", [](auto &i) { i.extents[2].added = 1; });
-  refuses(packed, "extent 1 of variant 0 has added 1, at most 0 is expected", [](auto &i) { i.extents[1].added = 1; });
-  refuses(packed, "extent 1 of a workspace of variant 0 has added 1, at most 0 is expected", [](auto &i) {
+  refuses(packed, "extent 1 of variant 0 has combination 3, which none in its place has",
+          [](auto &i) { i.extents[3].combination = 3; });
+  refuses(packed, "extent 0 of variant 0 has combination 1, which none in its place has",
+          [](auto &i) { i.extents[2].combination = 1; });
+  refuses(packed, "extent 1 of variant 0 has combination 1, which none in its place has",
+          [](auto &i) { i.extents[1].combination = 1; });
+  refuses(packed, "extent 1 of a workspace of variant 0 has combination 1, which none in its place has", [](auto &i) {
     i.workspaces = {{2, 2, 4, SPARSEC_LIFETIME_LAUNCH, 0, SPARSEC_WORKSPACE_SCRATCH}};
     i.variants[0].workspace_count = 1;
   });
   LaunchInfoBuilder builder = cudaAttentionWithBuilder();
-  builder.extents.back().added = 1;
+  builder.extents.back().combination = SPARSEC_EXTENT_SUMMAND;
   LaunchInfo info;
   EXPECT_STATUS(LaunchInfo::parse(builder.build(), info), SPARSEC_STATUS_INVALID_IMAGE,
-                "has added 1, at most 0 is expected");
+                "has combination 1, which none in its place has");
 }
 
 } // namespace

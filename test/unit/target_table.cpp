@@ -93,6 +93,19 @@ TEST(TargetTable, RowsAreInTheOrderOfTheDialect) {
     EXPECT_EQ(&infoOf(info.copy), &info) << info.name;
 }
 
+// No chip has to have what every processor has: kernels without products are no row of a table.
+TEST(TargetTable, KernelsWithoutProducts) {
+  EXPECT_STREQ(infoOf(MatrixInstruction::None).name, "none");
+  EXPECT_EQ(infoOf(MatrixInstruction::None).threads, 32);
+  EXPECT_STREQ(infoOf(CopyMethod::Vector).name, "vector");
+  EXPECT_EQ(infoOf(CopyMethod::Vector).alignment, 16);
+  EXPECT_EQ(infoOf(CopyMethod::Vector).producerThreads, 0);
+  for (const Chip &chip : chips()) {
+    EXPECT_EQ(chip.find(MatrixInstruction::None), nullptr) << chip.name;
+    EXPECT_FALSE(chip.copies.contains(CopyMethod::Vector)) << chip.name;
+  }
+}
+
 // The shapes of the PTX ISA: wgmma.mma_async.m64nNk16 and mma.sync.m16n8k16.
 TEST(TargetTable, InstructionShapes) {
   const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma), &mma = infoOf(MatrixInstruction::MmaSync);

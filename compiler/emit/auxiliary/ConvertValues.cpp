@@ -187,10 +187,6 @@ Values ValueConverter::loadFrom(const Place &place, Type element) {
       [&] { return loadElements(first, element, place.loaded); });
 }
 
-static Value widen(KernelBuilder &b, Value value) {
-  return value.getType().isF32() ? value : arith::ExtFOp::create(b, b.getF32Type(), value);
-}
-
 Values ValueConverter::loadVectors(Value first, Type element) {
   const int64_t count = vectorBytes * 8 / element.getIntOrFloatBitWidth();
   auto type = VectorType::get({count}, element);
@@ -198,7 +194,7 @@ Values ValueConverter::loadVectors(Value first, Type element) {
   for (int64_t i = 0; i < vectorValues; i += count) {
     Value vector = b.loadInvariant(type, b.elementPointer(first, element, b.i32(i)));
     for (int64_t j = 0; j < count; ++j)
-      values.push_back(widen(b, LLVM::ExtractElementOp::create(b, vector, b.i32(j))));
+      values.push_back(b.widen(LLVM::ExtractElementOp::create(b, vector, b.i32(j))));
   }
   return values;
 }
@@ -208,7 +204,7 @@ Values ValueConverter::loadElements(Value first, Type element, Value count) {
   Values values;
   Value last = b.sub(count, 1);
   for (int64_t i = 0; i < vectorValues; ++i) {
-    Value value = widen(b, b.loadElement(element, first, b.extend(b.minimum(b.i32(i), last))));
+    Value value = b.widen(b.loadElement(element, first, b.extend(b.minimum(b.i32(i), last))));
     values.push_back(b.select(b.less(b.i32(i), count), value, zero()));
   }
   return values;

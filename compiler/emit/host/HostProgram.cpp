@@ -2,6 +2,7 @@
 
 #include "host/HostProgram.h"
 
+#include "host/HostMerge.h"
 #include "host/HostProducts.h"
 #include "host/HostQueries.h"
 
@@ -15,6 +16,9 @@ std::unique_ptr<HostProgram> sparsec::makeHostProgram(ProgramOp program) {
   program.walk([&](KeyLoopOp loop) { keyLoop = loop; });
   if (keyLoop)
     return std::make_unique<HostQueries>(program, keyLoop);
+  bool isMerge = program.walk([](MergeRowsOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (isMerge)
+    return std::make_unique<HostMerge>(program);
   return std::make_unique<HostProducts>(program);
 }
 
@@ -79,6 +83,22 @@ void HostProgram::emit(scf::IfOp op) {
 
 Value HostProgram::sectionParameter(PlanSection section) {
   return parameter(pointer, ParameterKind::plan_section, 0, static_cast<int64_t>(section));
+}
+
+HostProgram::Tensor HostProgram::tensorOf(Value argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  int64_t number = argumentOf(argument);
+  Tensor tensor{parameter(pointer, ParameterKind::pointer, number), type.getElementType(), {}};
+  for (int64_t dimension = 0; dimension + 1 < type.getRank(); ++dimension)
+    tensor.strides.push_back(parameter(i64, ParameterKind::stride, number, dimension));
+  return tensor;
+}
+
+Value HostProgram::elementAddress(const Tensor &tensor, ArrayRef<Value> indices) {
+  Value offset = indices.empty() ? constant(0) : indices.back();
+  for (auto [index, stride] : llvm::zip_first(tensor.strides, indices))
+    offset = add(offset, multiply(stride, index));
+  return address(tensor.elementType, tensor.data, offset);
 }
 
 void HostProgram::emit(ReadPlanOp op) {

@@ -25,6 +25,16 @@ protected:
   /// The panels of the raster of tiles.
   virtual Value panels() = 0;
 
+  /// A tensor in memory: the last dimension is contiguous, `strides` has the others.
+  struct Tensor {
+    Value data;
+    Type elementType;
+    llvm::SmallVector<Value> strides;
+  };
+  Tensor tensorOf(Value argument);
+  Value elementAddress(const Tensor &tensor, llvm::ArrayRef<Value> indices);
+  using HostBuilder::elementAddress;
+
   Value sectionParameter(PlanSection section);
   Value sizeOf(Value source, int64_t dimension) { return sizeParameter(argumentOf(source), dimension); }
 
@@ -40,7 +50,8 @@ private:
   bool isComplete = true;
 };
 
-/// The translation of a program: that of attention where it walks keys, else that of products.
+/// The translation of a program: that of attention where it walks keys, of a merge where it merges rows, else that of
+/// products.
 std::unique_ptr<HostProgram> makeHostProgram(ProgramOp program);
 
 } // namespace sparsec

@@ -13,22 +13,6 @@ HostSequences::HostSequences(ProgramOp program, KeyLoopOp keyLoop) : HostProgram
   key = chain.getX().getDefiningOp<LoadRowsOp>().getSource();
 }
 
-HostSequences::Tensor HostSequences::tensorOf(Value argument) {
-  auto type = cast<RankedTensorType>(argument.getType());
-  int64_t number = argumentOf(argument);
-  Tensor tensor{parameter(pointer, ParameterKind::pointer, number), type.getElementType(), {}};
-  for (int64_t dimension = 0; dimension + 1 < type.getRank(); ++dimension)
-    tensor.strides.push_back(parameter(i64, ParameterKind::stride, number, dimension));
-  return tensor;
-}
-
-Value HostSequences::elementAddress(const Tensor &tensor, ArrayRef<Value> indices) {
-  Value offset = indices.empty() ? constant(0) : indices.back();
-  for (auto [index, stride] : llvm::zip_first(tensor.strides, indices))
-    offset = add(offset, multiply(stride, index));
-  return address(tensor.elementType, tensor.data, offset);
-}
-
 Value HostSequences::panels() {
   Value rows = constant(queryBlock());
   Value panels = arith::DivSIOp::create(b, add(sizeOf(query, 2), constant(queryBlock() - 1)), rows);

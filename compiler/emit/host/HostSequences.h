@@ -13,21 +13,10 @@ protected:
   /// The walk over keys of the program has the tensors of sequences, but ops before it need them too.
   HostSequences(ProgramOp program, KeyLoopOp keyLoop);
 
-  /// A tensor in memory: the last dimension is contiguous, `strides` has the others.
-  struct Tensor {
-    Value data;
-    Type elementType;
-    llvm::SmallVector<Value> strides;
-  };
-
   /// A block of the queries of a sequence.
   struct QueryBlock {
     Value sequence, block;
   };
-
-  Tensor tensorOf(Value argument);
-  Value elementAddress(const Tensor &tensor, llvm::ArrayRef<Value> indices);
-  using HostBuilder::elementAddress;
 
   int64_t queryBlock() { return program.getSchedule().getTileM(); }
   Value heads() { return sizeOf(query, 1); }

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 10
+#define SPARSEC_LAUNCH_INFO_MINOR 11
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -68,6 +68,7 @@ typedef enum sparsec_operation_kind_e {
   SPARSEC_OPERATION_SDDMM = 3,          /* S = epilogue(A B^T) at the blocks of a pattern: sparsec_sddmm_slot_t */
   SPARSEC_OPERATION_SPGEMM = 4,         /* C = epilogue(A B) of two block-sparse matrices: sparsec_spgemm_slot_t */
   SPARSEC_OPERATION_SAMPLED_SPGEMM = 5, /* the same at the blocks of a pattern */
+  SPARSEC_OPERATION_MERGE = 6,          /* O and LSE of two parts of the keys: sparsec_merge_slot_t */
 } sparsec_operation_kind_t;
 
 /* The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE.
@@ -131,6 +132,18 @@ typedef enum sparsec_attention_slot_e {
   SPARSEC_ATTENTION_KEY_LENGTHS = 12, /* (B) i32: sequence b has its first lengths[b] keys; the others do not count */
   SPARSEC_ATTENTION_PAGE_TABLE = 13,  /* (B, P) i32: key k of sequence b is in page table[b][k / R] of K and V */
 } sparsec_attention_slot_t;
+
+/* The operands of a merge of two partial results of attention: LSE = log(exp(LSE1) + exp(LSE2)),
+ * O = exp(LSE1 - LSE) O1 + exp(LSE2 - LSE) O2. A row with an LSE of -inf is empty: the result is that of the other part
+ * as it is. Results may be the memory of a part, element for element. */
+typedef enum sparsec_merge_slot_e {
+  SPARSEC_MERGE_FIRST = 1,      /* O1: (B, H, Sq, D) */
+  SPARSEC_MERGE_FIRST_LSE = 2,  /* LSE1: (B, H, Sq) f32 */
+  SPARSEC_MERGE_SECOND = 3,     /* O2 */
+  SPARSEC_MERGE_SECOND_LSE = 4, /* LSE2 */
+  SPARSEC_MERGE_RESULT = 5,     /* O */
+  SPARSEC_MERGE_LSE = 6,        /* second result: LSE */
+} sparsec_merge_slot_t;
 
 /* Without a region of a slot the operation does nothing there: Y is the accumulator, and all pairs are visible. */
 typedef enum sparsec_region_slot_e {
@@ -516,17 +529,24 @@ typedef struct sparsec_workspace_info_s {
   uint32_t kind;      /* sparsec_workspace_kind_t */
 } sparsec_workspace_info_t;
 
+/* How an extent goes with those beside it. */
+typedef enum sparsec_extent_combination_e {
+  SPARSEC_EXTENT_FACTOR = 0,  /* its tiles multiply those of the extents before it */
+  SPARSEC_EXTENT_SUMMAND = 1, /* they are added to those; panels alone, and not the first one */
+  SPARSEC_EXTENT_JOINED = 2,  /* its size multiplies that of the next one; tile rows alone, of blocks and tiles of 1 */
+} sparsec_extent_combination_t;
+
 /*
  * A number of tiles of a call: ceil(size / block) * ceil(block / tile). The tiles have `tile` elements and do not cross
- * blocks of `block`. size is a field of an argument that is no operand of regions. The product of several extents is
- * the number of all combinations; one that is `added` is a summand of those before it.
+ * blocks of `block`. size is a field of an argument that is no operand of regions. `combination` says how several
+ * extents make one number.
  */
 typedef struct sparsec_extent_info_s {
   uint32_t argument;  /* of the kernel */
   uint32_t field;     /* SPARSEC_FIELD_SIZE, _PARTS; of auxiliary kernels also _BATCHES, _HEADS */
   uint32_t dimension; /* of SPARSEC_FIELD_SIZE */
   uint32_t block, tile;
-  uint32_t added; /* 0 or 1 */
+  uint32_t combination; /* sparsec_extent_combination_t */
 } sparsec_extent_info_t;
 
 /*
@@ -560,6 +580,8 @@ typedef struct sparsec_extent_info_s {
  * panels from the last block of queries on. With PACKED queries tile row h is head h,
  * and sequence b has the panels from starts[b] / tile_m + b on. Where the extents of the
  * panels end with PARTS, panel p is part p mod parts of panel p / parts.
+ *
+ * Merge: tile row t has rows t * tile_m, ... of all B * H * Sq rows, batch after batch. There is one panel.
  *
  * The tile rows of auxiliary kernels are the lists of the pattern, or what sparsec_auxiliary_kind_t says.
  */

@@ -186,8 +186,11 @@ static std::string describePanels(const KernelView &view, const sparsec_stage_in
   std::string text;
   bool isPlain = true;
   for (const auto &extent : view.slice<sparsec_extent_info_t>(stage.panel_first, stage.panel_count)) {
-    text += (text.empty() ? "" : extent.added != 0 ? " + " : " x ") + describeExtent(view, extent);
-    isPlain &= extent.added == 0 && extent.field != SPARSEC_FIELD_PARTS;
+    text += (text.empty()                                   ? ""
+             : extent.combination == SPARSEC_EXTENT_SUMMAND ? " + "
+                                                            : " x ") +
+            describeExtent(view, extent);
+    isPlain &= extent.combination == SPARSEC_EXTENT_FACTOR && extent.field != SPARSEC_FIELD_PARTS;
   }
   return isPlain ? "" : text;
 }

@@ -158,6 +158,27 @@ static RowsToCheck rowsOfAttention(const HostArguments &host) {
 }
 
 //===----------------------------------------------------------------------===//
+// Merges
+//===----------------------------------------------------------------------===//
+
+/// Two multiplications and an addition for each element.
+static void describeMerge(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
+  const runtime::Problem &problem = host.problem();
+  report.columns = {{"shape BxHxSqxD", 18,
+                     fmt::format("{}x{}x{}x{}", problem.batches, problem.heads, problem.rows, problem.columns)}};
+  report.members = llvm::json::Object{{"batches", problem.batches},
+                                      {"heads", problem.heads},
+                                      {"queries", problem.rows},
+                                      {"value_dimension", problem.columns}};
+  report.operations = 3.0 * double(problem.resultRows()) * double(problem.columns);
+}
+
+static RowsToCheck rowsOfMerge(const HostArguments &host) {
+  const runtime::Problem &problem = host.problem();
+  return {problem.resultRows(), 2.0 * double(problem.columns), 0, 1};
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -167,6 +188,7 @@ static const OperationView operationViews[] = {
     {SPARSEC_OPERATION_SPGEMM, rowsOfSpgemm, describeSpgemm},
     {SPARSEC_OPERATION_SAMPLED_SPGEMM, rowsOfSpgemm, describeSpgemm},
     {SPARSEC_OPERATION_ATTENTION, rowsOfAttention, describeAttention},
+    {SPARSEC_OPERATION_MERGE, rowsOfMerge, describeMerge},
 };
 
 const OperationView &operationView(sparsec_kernel_t kernel) {

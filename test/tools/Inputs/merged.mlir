@@ -1,0 +1,8 @@
+// Two parts of the keys.
+sparsec.kernel @merge(%o1: tensor<?x?x?x?xf32>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x?xf32>,
+                      %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x?xbf16>, lse: tensor<?x?x?xf32>) {
+  %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2
+      : (tensor<?x?x?x?xf32>, tensor<?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?xf32>)
+      -> (tensor<?x?x?x?xbf16>, tensor<?x?x?xf32>)
+  sparsec.return %o, %lse : tensor<?x?x?x?xbf16>, tensor<?x?x?xf32>
+}
