@@ -24,6 +24,7 @@ from .errors import (
     UnknownKernel,
 )
 from .kernel import Kernel, Launcher
+from .merge_programs import merge
 from .module import Module, compile, load
 from .plan import Plan
 from .plan_info import PlanInfo
@@ -58,6 +59,7 @@ __all__ = [
     "from_pointer",
     "full",
     "load",
+    "merge",
     "patterns",
     "per_column",
     "per_row",

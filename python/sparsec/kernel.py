@@ -236,7 +236,7 @@ class Kernel:
 
         Args:
             inputs: as of a call, in host memory.
-            lse: of attention: the logarithm of the sum of exponentials instead of the first result.
+            lse: of attention and of merges: the logarithm of the sum of exponentials instead of the first result.
 
         Returns:
             The result in float64, not rounded to the kernel's type, and the magnitude of its sums: f32 arithmetic is
@@ -250,8 +250,8 @@ class Kernel:
             raise InvalidArgument(
                 f"the reference needs arrays in host memory, but these are on device {converted.device}"
             )
-        if lse and self.info.operation is not Operation.ATTENTION:
-            raise InvalidArgument(f"lse is a result of attention, but {self.name} is no attention")
+        if lse and not self.info.has_lse:
+            raise InvalidArgument(f"lse is a result of attention and of merges, but {self.name} is neither")
         shapes = self.info.result_shapes(converted.shapes)
         results = tuple(
             arrays.placeholder(shape, argument.dtype) for shape, argument in zip(shapes, self.info.results, strict=True)

@@ -29,6 +29,7 @@ class Operation(enum.IntEnum):
     SDDMM = 3
     SPGEMM = 4
     SAMPLED_SPGEMM = 5
+    MERGE = 6
 
 
 class SpmmSlot(enum.IntEnum):
@@ -46,6 +47,10 @@ class SpgemmSlot(enum.IntEnum):
     RIGHT = 2
     PATTERN = 3
     RESULT = 4
+
+
+class MergeSlot(enum.IntEnum):
+    FIRST = 1
 
 
 class AttentionSlot(enum.IntEnum):
@@ -183,6 +188,9 @@ class KernelInfo:
                 slot = SddmmSlot.PATTERN if self.operation is Operation.SDDMM else SpgemmSlot.PATTERN
                 pattern = self.operand(slot).argument
                 return [(shapes[pattern][2], *self.arguments[pattern].block)]
+            case Operation.MERGE:
+                first = shapes[self.operand(MergeSlot.FIRST).argument]
+                return [first, first[:3]]
         query = shapes[self.operand(AttentionSlot.QUERY).argument]
         width = shapes[self.operand(AttentionSlot.VALUE).argument][3]
         return [(*query[:3], width), query[:3]][: self.result_count]
@@ -196,6 +204,11 @@ class KernelInfo:
     def multiplies_blocks(self) -> bool:
         """Whether the product is that of two block-sparse matrices."""
         return self.operation in (Operation.SPGEMM, Operation.SAMPLED_SPGEMM)
+
+    @property
+    def has_lse(self) -> bool:
+        """Whether the operation has the logarithm of the sum of exponentials as a second result."""
+        return self.operation in (Operation.ATTENTION, Operation.MERGE)
 
     @property
     def has_sequences(self) -> bool:

@@ -195,7 +195,7 @@ def compile(
 
     Args:
         source: MLIR of the sparsec dialect as text (a str with a line break or a brace), the path of such a file, or a
-            program of sparsec.spmm, sparsec.sddmm, sparsec.spgemm or sparsec.attention.
+            program of sparsec.spmm, sparsec.sddmm, sparsec.spgemm, sparsec.attention or sparsec.merge.
         targets: "sm_90a", "host", ...: one, several with commas, or a sequence. None is the GPU of this machine, and
             the host where there is none.
         expect_density: the fraction of blocks that are expected to be stored, for the choice of schedules.

@@ -155,7 +155,7 @@ def test_inputs_in_another_order(compile_host):
 
 
 def test_lse_is_of_attention(product):
-    with pytest.raises(sparsec.InvalidArgument, match="lse is a result of attention, but product is no attention"):
+    with pytest.raises(sparsec.InvalidArgument, match="attention and of merges, but product is neither"):
         product.reference(matrix(), dense((52, 24)), lse=True)
 
 

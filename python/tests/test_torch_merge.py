@@ -7,6 +7,7 @@ from sparsec import InvalidArgument
 
 torch = pytest.importorskip("torch")
 st = pytest.importorskip("sparsec.torch")
+merge_operator = pytest.importorskip("sparsec.torch.merge_operator")
 pytestmark = pytest.mark.torch
 
 UNIT = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
@@ -93,6 +94,51 @@ def test_packed_queries():
     o, lse = st.merge(*halves)
     assert (o.float() - whole[0].float()).abs().max() <= 2.0**-9
     assert (lse - whole[1]).abs().max() <= 1e-5
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_kernels_give_what_functions_give(dtype, layout, count, monkeypatch):
+    """Without gradients kernels merge; with them functions of torch do. The results have the same order in memory."""
+    generator = torch.Generator().manual_seed(5)
+    parts = []
+    for number in range(count):
+        o = torch.randn(2, 3, 20, 24, generator=generator).to(dtype)
+        lse = 3 * torch.randn(2, 3, 20, generator=generator)
+        lse[0, :, number] = -torch.inf
+        lse[1, 2] = -torch.inf  # of all parts
+        o[lse.isneginf()] = 0
+        parts.append((o.transpose(1, 2).contiguous() if layout == "bshd" else o, lse))
+    calls = []
+    kernel = merge_operator.merge
+    monkeypatch.setattr(merge_operator, "merge", lambda *inputs: calls.append(inputs) or kernel(*inputs))
+    o, lse = st.merge(*parts, layout=layout)
+    assert len(calls) == count - 1
+    with_gradient = [(o.clone().requires_grad_(), lse) for o, lse in parts]
+    expected_o, expected_lse = st.merge(*with_gradient, layout=layout)
+    assert len(calls) == count - 1
+    assert (o.dtype, o.stride(), lse.dtype) == (dtype, expected_o.stride(), torch.float32)
+    unit = UNIT.get(dtype, 2.0**-22)
+    assert (o.double() - expected_o.double()).abs().max() <= 2 * unit * expected_o.abs().max()
+    assert torch.equal(lse.isneginf(), expected_lse.isneginf())
+    assert (lse - expected_lse).nan_to_num().abs().max() <= 1e-5
+
+
+def test_parts_that_kernels_do_not_take():
+    """Numbers of other types, rows whose elements are apart, one part, and rows without elements."""
+    o, lse = torch.randn(1, 2, 3, 8, dtype=torch.float64), torch.zeros(1, 2, 3)
+    merged_o, merged_lse = st.merge((o, lse), (o, lse))
+    assert merged_o.dtype == torch.float64
+    assert torch.allclose(merged_o, o)
+    strided = torch.randn(1, 2, 3, 16)[..., ::2]
+    merged_o, merged_lse = st.merge((strided, lse), (strided, lse.double()))
+    assert torch.equal(merged_o, strided)
+    assert torch.allclose(merged_lse, torch.full((1, 2, 3), 2.0).log())
+    repeated = torch.randn(1, 2, 1, 8).expand(1, 2, 3, 8)
+    assert torch.equal(st.merge((repeated, lse), (repeated, lse))[0], repeated)
+    assert torch.equal(st.merge((strided, lse))[0], strided)
+    assert st.merge((o[..., :0], lse), (o[..., :0], lse))[0].shape == (1, 2, 3, 0)
 
 
 def test_compile_without_graph_breaks():
