@@ -57,10 +57,10 @@ int64_t vectorOf(const MergeDescription &problem, CopyMethod copy) {
 //===----------------------------------------------------------------------===//
 
 /// A pass over a row takes 128 bytes, a line of the cache, or a warp of single elements. A thread has two vectors of
-/// each part on their way, of one row or of two: with four CTAs on an SM these are 64 KiB, which at 25 bytes in a clock
-/// covers a latency of 2600 clocks.
+/// each part on their way, of one row or of two: with eight CTAs on an SM these are 64 KiB, which at 25 bytes in a
+/// clock covers a latency of 2600 clocks. CTAs are small, so that few rows have as many SMs as they can fill.
 Schedule scheduleFor(const MergeDescription &problem, int64_t alignment) {
-  constexpr int64_t warps = 8, mostLanes = 8;
+  constexpr int64_t warps = 4, mostLanes = 8;
   Schedule schedule;
   schedule.instruction = MatrixInstruction::None;
   const bool isAligned = problem.mayBeWhole && alignment >= bytesOfVector;
@@ -73,7 +73,7 @@ Schedule scheduleFor(const MergeDescription &problem, int64_t alignment) {
   schedule.tileM = rowsOfThread * warps * lanesOfWarp / lanes;
   schedule.tileN = vector * lanes;
   schedule.tileK = schedule.stages = schedule.groupM = 1;
-  schedule.ctasPerSm = 4;
+  schedule.ctasPerSm = 8;
   return schedule;
 }
 
@@ -83,11 +83,15 @@ public:
       : Selection(kernel, problem.elementBytes), problem(problem), chip(chip) {}
 
 protected:
-  /// There is nothing to choose from.
+  /// There is nothing to choose from, unless ptxas finds that registers do not suffice.
   std::vector<Candidate> rank(int64_t alignment) const override {
-    Candidate candidate = {scheduleFor(problem, alignment), {}, {}};
-    candidate.cost.bound = "memory";
-    return {candidate};
+    std::vector<Candidate> candidates;
+    Schedule schedule = scheduleFor(problem, alignment);
+    for (int64_t least = schedule.ctasPerSm / 2; schedule.ctasPerSm >= least; schedule.ctasPerSm /= 2) {
+      candidates.push_back({schedule, {}, {}, consumerBudget(schedule, chip)});
+      candidates.back().cost.bound = "memory";
+    }
+    return candidates;
   }
   Fit check(const Schedule &schedule) const override;
 

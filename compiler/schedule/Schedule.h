@@ -100,8 +100,7 @@ struct Schedule {
 };
 
 /// "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 group_m 128"; what has its default value is
-/// left out. Without a matrix instruction there are no depth and no stages: "vector 32x128 consumers 8x1 ctas_per_sm
-/// 4".
+/// left out. Without a matrix instruction there are no depth and no stages: "vector 16x64 consumers 4x1 ctas_per_sm 8".
 std::string toString(const Schedule &schedule);
 
 /// The part of it from "consumers" on.

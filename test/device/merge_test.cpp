@@ -253,7 +253,7 @@ std::string MergeTest::expectedName() const {
                      record.headDimension < 0 ? "any" : std::to_string(record.headDimension));
 }
 
-/// Fewer and more rows than a tile has, heads between queries and queries between heads.
+/// Fewer and more rows than a tile has, and more tiles than workers; heads between queries and queries between heads.
 std::vector<MergeShape> MergeTest::shapes() const {
   constexpr SequenceOrder headFirst = SequenceOrder::BatchHeadSequence, queryFirst = SequenceOrder::BatchSequenceHead;
   std::vector<MergeShape> shapes = {{"odd", 2, 3, 29, 0, headFirst, Placement::Padded},
@@ -261,8 +261,8 @@ std::vector<MergeShape> MergeTest::shapes() const {
                                     {"misaligned", 1, 5, 23, 0, queryFirst, Placement::Misaligned}};
   if (subset == Subset::All) {
     shapes.push_back({"decode", 33, 40, 1, 0, headFirst, Placement::Tight});
-    shapes.push_back({"many rows", 2, 7, 5001, 0, headFirst, Placement::Tight});
-    shapes.push_back({"many rows, heads inside", 1, 32, 2049, 0, queryFirst, Placement::Padded});
+    shapes.push_back({"many rows", 2, 7, 2501, 0, headFirst, Placement::Tight});
+    shapes.push_back({"many rows, heads inside", 1, 32, 1101, 0, queryFirst, Placement::Padded});
   }
   if (subset == Subset::Sanitizer)
     shapes.resize(2);

@@ -438,7 +438,7 @@ typedef struct sparsec_operation_info_s {
 /* An operand is a kernel argument in a slot. An argument may be in several slots (Q and K). The slot of extras may have
  * several operands. */
 typedef struct sparsec_operand_info_s {
-  uint32_t slot;      /* sparsec_spmm_slot_t, sparsec_sddmm_slot_t, sparsec_attention_slot_t */
+  uint32_t slot;      /* sparsec_spmm_slot_t, sparsec_sddmm_slot_t, ... by the kind of the operation */
   uint32_t argument;  /* of the kernel, 0 = first */
   uint32_t layout;    /* sparsec_layout_t: of X, Y, A, B, and full extras of spmm */
   uint32_t broadcast; /* sparsec_broadcast_t: of extras of an epilogue */

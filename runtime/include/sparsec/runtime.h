@@ -627,14 +627,18 @@ SPARSEC_API sparsec_status_t sparsec_quantize(sparsec_kernel_t kernel, uint32_t 
  * u * (|y| + 4 * sqrt(sum over k of (p[k] * v[k])^2)): the first term is an error
  * that all probabilities have in common, the second one comes from independent
  * errors.
+ *
+ * Merge: rows are those of attention, and y is what sparsec_merge_slot_t says. The
+ * magnitude covers the f32 errors of both weights; where a part is empty it is 0.
  */
 SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
                                                    size_t argument_count, int64_t row_begin, int64_t row_end, double *y,
                                                    double *magnitude) SPARSEC_MUST_USE;
 
-/* Computes the second result of attention for the same rows, also if the kernel
- * does not have it: LSE = log(sum over the visible keys of exp(s[k])), where the
- * sum has exp(sinks[h]) too if the kernel has sinks. LSE is -inf if the sum is 0.
+/* Computes the second result of attention or of a merge for the same rows, also if
+ * the kernel does not have it: LSE = log(sum over the visible keys of exp(s[k])),
+ * where the sum has exp(sinks[h]) too if the kernel has sinks. LSE is -inf if the
+ * sum is 0. The LSE of a merge is what sparsec_merge_slot_t says.
  * lse and magnitude hold row_end - row_begin elements. magnitude may be NULL. */
 SPARSEC_API sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
                                                    size_t argument_count, int64_t row_begin, int64_t row_end,
