@@ -32,24 +32,24 @@ struct MergeDescription {
   bool mayBeWhole;
 };
 
-MergeDescription describeProblem(MergeOp merge) {
-  MergeDescription problem = {/*elementBytes=*/4, /*columns=*/128, /*mayBeWhole=*/true};
+MergeDescription descriptionOf(MergeOp merge) {
+  MergeDescription description = {/*elementBytes=*/4, /*columns=*/128, /*mayBeWhole=*/true};
   const RankedTensorType types[] = {merge.getFirst().getType(), merge.getSecond().getType(),
                                     merge.getResult().getType()};
   for (RankedTensorType type : types) {
-    problem.elementBytes = std::min(problem.elementBytes, bytesOfType(type.getElementType()));
-    setIfStatic(problem.columns, type.getDimSize(3));
+    description.elementBytes = std::min(description.elementBytes, bytesOfType(type.getElementType()));
+    setIfStatic(description.columns, type.getDimSize(3));
   }
   // The smallest element has the shortest rows.
   for (RankedTensorType type : types)
-    problem.mayBeWhole &=
-        ShapedType::isDynamic(type.getDimSize(3)) || type.getDimSize(3) * problem.elementBytes % bytesOfVector == 0;
-  return problem;
+    description.mayBeWhole &=
+        ShapedType::isDynamic(type.getDimSize(3)) || type.getDimSize(3) * description.elementBytes % bytesOfVector == 0;
+  return description;
 }
 
 /// The elements that a thread moves at a time: 16 bytes of the smallest ones, and more of others.
-int64_t vectorOf(const MergeDescription &problem, CopyMethod copy) {
-  return copy == CopyMethod::Vector ? bytesOfVector / problem.elementBytes : 1;
+int64_t vectorOf(const MergeDescription &description, CopyMethod copy) {
+  return copy == CopyMethod::Vector ? bytesOfVector / description.elementBytes : 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,14 +59,14 @@ int64_t vectorOf(const MergeDescription &problem, CopyMethod copy) {
 /// A pass over a row takes 128 bytes, a line of the cache, or a warp of single elements. A thread has two vectors of
 /// each part on their way, of one row or of two: with eight CTAs on an SM these are 64 KiB, which at 25 bytes in a
 /// clock covers a latency of 2600 clocks. CTAs are small, so that few rows have as many SMs as they can fill.
-Schedule scheduleFor(const MergeDescription &problem, int64_t alignment) {
+Schedule scheduleFor(const MergeDescription &description, int64_t alignment) {
   constexpr int64_t warps = 4, mostLanes = 8;
   Schedule schedule;
   schedule.instruction = MatrixInstruction::None;
-  const bool isAligned = problem.mayBeWhole && alignment >= bytesOfVector;
+  const bool isAligned = description.mayBeWhole && alignment >= bytesOfVector;
   schedule.copy = isAligned ? CopyMethod::Vector : CopyMethod::Scalar;
-  const int64_t vector = vectorOf(problem, schedule.copy);
-  const int64_t vectors = llvm::divideCeil(problem.columns, vector);
+  const int64_t vector = vectorOf(description, schedule.copy);
+  const int64_t vectors = llvm::divideCeil(description.columns, vector);
   const int64_t lanes = std::min<int64_t>(llvm::PowerOf2Ceil(vectors), isAligned ? mostLanes : lanesOfWarp);
   const int64_t rowsOfThread = vectors > lanes ? 1 : 2;
   schedule.consumersM = warps;
@@ -79,14 +79,14 @@ Schedule scheduleFor(const MergeDescription &problem, int64_t alignment) {
 
 class MergeSelection : public Selection {
 public:
-  MergeSelection(KernelOp kernel, const MergeDescription &problem, const Chip &chip)
-      : Selection(kernel, problem.elementBytes), problem(problem), chip(chip) {}
+  MergeSelection(KernelOp kernel, const MergeDescription &description, const Chip &chip)
+      : Selection(kernel, description.elementBytes), description(description), chip(chip) {}
 
 protected:
   /// There is nothing to choose from, unless ptxas finds that registers do not suffice.
   std::vector<Candidate> rank(int64_t alignment) const override {
     std::vector<Candidate> candidates;
-    Schedule schedule = scheduleFor(problem, alignment);
+    Schedule schedule = scheduleFor(description, alignment);
     for (int64_t least = schedule.ctasPerSm / 2; schedule.ctasPerSm >= least; schedule.ctasPerSm /= 2) {
       candidates.push_back({schedule, {}, {}, consumerBudget(schedule, chip)});
       candidates.back().cost.bound = "memory";
@@ -96,7 +96,7 @@ protected:
   Fit check(const Schedule &schedule) const override;
 
 private:
-  const MergeDescription problem;
+  const MergeDescription description;
   const Chip &chip;
 };
 
@@ -108,7 +108,7 @@ Fit MergeSelection::check(const Schedule &schedule) const {
   if (schedule.instruction != MatrixInstruction::None)
     return expects(false, fmt::format("instruction = none, but got {}", infoOf(schedule.instruction).name));
   constexpr int64_t mostRowsOfThread = 8;
-  const int64_t vector = vectorOf(problem, schedule.copy), lanes = schedule.tileN / vector;
+  const int64_t vector = vectorOf(description, schedule.copy), lanes = schedule.tileN / vector;
   const bool areLanes = schedule.tileN % vector == 0 && lanes <= lanesOfWarp && llvm::isPowerOf2_64(lanes);
   const int64_t rowsOfPass = schedule.consumersM * lanesOfWarp / std::max<int64_t>(lanes, 1);
   return firstBroken(
@@ -131,7 +131,7 @@ Fit MergeSelection::check(const Schedule &schedule) const {
 class MergeBuilder : public ProgramBuilder {
 public:
   MergeBuilder(KernelOp kernel, MergeOp merge, ScheduleAttr schedule)
-      : ProgramBuilder(kernel, schedule), merge(merge), problem(describeProblem(merge)) {}
+      : ProgramBuilder(kernel, schedule), merge(merge), description(descriptionOf(merge)) {}
 
 private:
   void buildBody(ImplicitLocOpBuilder &b) override {
@@ -141,15 +141,15 @@ private:
              [&] { ProgramBuilder::buildBody(b); });
   }
   void buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) override;
-  Type elementType() override { return IntegerType::get(kernel.getContext(), unsigned(problem.elementBytes * 8)); }
+  Type elementType() override { return IntegerType::get(kernel.getContext(), unsigned(description.elementBytes * 8)); }
 
   MergeOp merge;
-  const MergeDescription problem;
+  const MergeDescription description;
 };
 
 void MergeBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value /*panel*/) {
   const bool isForHost = schedule.isForHost();
-  const int64_t vector = isForHost ? elementsOnHost : vectorOf(problem, toSchedule(schedule).copy);
+  const int64_t vector = isForHost ? elementsOnHost : vectorOf(description, toSchedule(schedule).copy);
   const int64_t lanes = isForHost ? 1 : int64_t(schedule.getTileN()) / vector;
   MergeRowsOp::create(b, mapping.lookup(merge.getFirst()), mapping.lookup(merge.getFirstLse()),
                       mapping.lookup(merge.getSecond()), mapping.lookup(merge.getSecondLse()), results[0], results[1],
@@ -164,7 +164,7 @@ class MergeFamily : public Family {
 public:
   FailureOr<std::unique_ptr<Selection>> select(KernelOp kernel, const Expectations & /*expected*/,
                                                const Chip &chip) const override {
-    return std::unique_ptr<Selection>(std::make_unique<MergeSelection>(kernel, describeProblem(opOf(kernel)), chip));
+    return std::unique_ptr<Selection>(std::make_unique<MergeSelection>(kernel, descriptionOf(opOf(kernel)), chip));
   }
   /// Rows, a vector at a time. There is no depth; 16 is the least that a schedule may have.
   HostTile hostTile(KernelOp /*kernel*/) const override { return {rowsOnHost, elementsOnHost, 16}; }
