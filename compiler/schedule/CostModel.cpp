@@ -51,22 +51,52 @@ static double tensorClocks(const Schedule &schedule, ElementType type, const Chi
   return 2.0 * double(schedule.tileM * schedule.tileN) * depth / flopsPerClock;
 }
 
+/// The units of so many bytes in L2 that a step touches for each block (or chunk of one) in a column of an X of N x K.
+static double unitsOfBlock(const Schedule &schedule, const ProblemDescription &problem, double unit) {
+  double run = double(std::min(schedule.tileK, problem.blockColumns) * bytesOf(problem.elementType));
+  if (run >= unit)
+    return std::ceil(run / unit);
+  double places = unit / run, blocks = double(blocksPerStep(schedule, problem.blockColumns));
+  // The steps of a full row begin where units do.
+  if (problem.density == 1)
+    return 1 / std::min(places, blocks);
+  // Of any other row, a step begins anywhere: its first block has no neighbour in the step that shares its unit.
+  double isEmpty = std::pow(1 - problem.density, places);
+  double ofAllBlocks = problem.density == 0 ? 1 : (1 - isEmpty) / (places * problem.density);
+  return (1 + (blocks - 1) * ofAllBlocks) / blocks;
+}
+
+/// The columns of X that a step reads, times the blocks (or chunks) that it has.
+static double columnsOfBlocks(const Schedule &schedule, const ProblemDescription &problem, double depth) {
+  // Tensor copies bring whole boxes, also where the last chunk of a block is shallower.
+  double xDepth = schedule.copy == CopyMethod::Tma ? double(schedule.tileK) : depth;
+  return double(std::min(schedule.tileN, problem.n)) * xDepth / double(std::min(schedule.tileK, problem.blockColumns));
+}
+
 /// Bytes that one step of one CTA asks of L2.
 static double stepL2Bytes(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip, double depth) {
   double rowsOfBlock = double(problem.blockRows) / ceilDivide(problem.blockRows, schedule.tileM);
   double columns = double(std::min(schedule.tileN, problem.n));
-  // Tensor copies bring whole boxes, also where the last chunk of a block is shallower.
-  double xDepth = schedule.copy == CopyMethod::Tma ? double(schedule.tileK) : depth;
   double bytes = double(bytesOf(problem.elementType));
   bool isWholeBlock = schedule.tileK >= problem.blockColumns && schedule.tileM >= problem.blockRows;
-  // The step's next block is the neighbour of the one before with the probability of the density.
   double contiguousDepth = double(std::min(schedule.tileK, problem.blockColumns));
-  double neighbourhood = blocksPerStep(schedule, problem.blockColumns) > 1 ? 1 + problem.density : 1;
   double a = rowsOfBlock * depth * bytes;
   double aRow = isWholeBlock ? a : contiguousDepth * bytes;
-  double x = columns * xDepth * bytes;
-  double xRow = (problem.xTransposed ? contiguousDepth * neighbourhood : columns) * bytes;
-  return l2Bytes(a, aRow, chip) / double(schedule.cluster) + l2Bytes(x, xRow, chip);
+  double blocksOfX = columnsOfBlocks(schedule, problem, depth), piece = chip.times.l2PieceBytes;
+  double x = problem.xTransposed ? blocksOfX * unitsOfBlock(schedule, problem, piece) * piece
+                                 : l2Bytes(blocksOfX * contiguousDepth * bytes, columns * bytes, chip);
+  return l2Bytes(a, aRow, chip) / double(schedule.cluster) + x;
+}
+
+/// What the requests for parts of lines of X cost one step, in bytes.
+static double partialLineBytes(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,
+                               double depth) {
+  if (!problem.xTransposed)
+    return 0;
+  double pieces = unitsOfBlock(schedule, problem, chip.times.l2PieceBytes);
+  double lines = unitsOfBlock(schedule, problem, chip.times.l2LineBytes);
+  double missing = lines - pieces * chip.times.l2PieceBytes / chip.times.l2LineBytes;
+  return columnsOfBlocks(schedule, problem, depth) * missing * chip.times.partialLineBytes;
 }
 
 static double sharedMemoryClocks(const Schedule &schedule, const Chip &chip, double elementBytes, double depth) {
@@ -116,7 +146,9 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
   double rate = l2Rate(chip, problem.density, activeSms);
 
   cost.tensor = tensorClocks(schedule, problem.elementType, chip, steps.depth);
-  cost.l2 = stepL2Bytes(schedule, problem, chip, steps.depth) / rate;
+  cost.l2 =
+      (stepL2Bytes(schedule, problem, chip, steps.depth) + partialLineBytes(schedule, problem, chip, steps.depth)) /
+      rate;
   cost.sharedMemory = sharedMemoryClocks(schedule, chip, double(bytesOf(problem.elementType)), steps.depth);
   cost.copyInstructions = copyInstructionClocks(schedule, chip, double(bytesOf(problem.elementType)), steps.depth);
   // Consumers hold the slot they read; with two roles also the one before, until its chain is known to be complete.
@@ -141,7 +173,11 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
 }
 
 Cost sparsec::estimateCost(const Schedule &schedule, const SampledDescription &problem, const Chip &chip) {
-  return estimateCost(schedule, productOf(problem, schedule.instruction), chip);
+  // Its steps go along whole rows of B, and what they do not have of a line comes with the next one. Whether that costs
+  // anything was not measured.
+  Chip wholeLines = chip;
+  wholeLines.times.partialLineBytes = 0;
+  return estimateCost(schedule, productOf(problem, schedule.instruction), wholeLines);
 }
 
 int64_t sparsec::chooseGroupM(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {

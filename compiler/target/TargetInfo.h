@@ -80,6 +80,10 @@ struct ChipTimes {
   double l2Latency = 800;
   /// L2 moves pieces of so many bytes; rows that are shorter cost a whole one.
   double l2PieceBytes = 64;
+  /// A line that is not asked for whole costs more than its pieces: the part that is missing costs the share of
+  /// `partialLineBytes` that it is of a line (bench/notes/schedule-sweeps.md).
+  double l2LineBytes = 128;
+  double partialLineBytes = 12;
   /// CTAs that work on different blocks do not run in lockstep, so their equal requests are not merged: the L2 rate of
   /// a sparse product falls to this share.
   double sparseL2Share = 0.73;

@@ -91,8 +91,9 @@ TEST_F(ScheduleCost, ShortRowsOfXWasteL2) {
   schedule.tileK = 16;
   double rows = estimateCost(schedule, problem, ada).l2;
   problem.xTransposed = true;
-  // 16 elements are 32 bytes of the 64 that L2 moves: X costs twice its 4 KiB, A has whole blocks.
-  EXPECT_NEAR(estimateCost(schedule, problem, ada).l2 / rows, (4096 + 2 * 4096) / (4096 + 4096.0), 1e-9);
+  // 16 elements are 32 bytes of the 64 that L2 moves: X costs twice its 4 KiB, A has whole blocks. Each of 128 columns
+  // also lacks half of a line, which costs 12 bytes.
+  EXPECT_NEAR(estimateCost(schedule, problem, ada).l2 / rows, (4096 + 2 * 4096 + 128 * 6) / (4096 + 4096.0), 1e-9);
 }
 
 TEST_F(ScheduleCost, CopiesCostInstructions) {
@@ -113,8 +114,41 @@ TEST_F(ScheduleCost, NeighboursShareWhatL2Moves) {
   problem.density = 0;
   double strangers = estimateCost(schedule, problem, ada).l2;
   problem.density = 1;
-  // Rows of 32 bytes become rows of 64, and L2 serves CTAs in lockstep at its full rate.
-  EXPECT_NEAR(estimateCost(schedule, problem, ada).l2 / strangers, 0.73 * 16384 / (8192 + 2 * 8192.0), 1e-9);
+  // In each of 128 columns two pieces of different lines become one piece: half a line lacks, where two halves did. L2
+  // serves CTAs in lockstep at its full rate.
+  double together = 8192 + 128 * (64 + 6), apart = 8192 + 128 * (2 * 64 + 2 * 6);
+  EXPECT_NEAR(estimateCost(schedule, problem, ada).l2 / strangers, 0.73 * together / apart, 1e-9);
+}
+
+TEST_F(ScheduleCost, NeighboursInARandomPatternShareWhatAStepHasTogether) {
+  problem = problemWithBlock(128, 16);
+  problem.xTransposed = true;
+  problem.density = 0.5;
+  Chip wholeLines = ada;
+  wholeLines.times.partialLineBytes = 0;
+  Schedule schedule = mmaSync128x128();
+  schedule.tileK = 32;
+  double two = estimateCost(schedule, problem, wholeLines).l2;
+  schedule.tileK = 64;
+  double four = estimateCost(schedule, problem, wholeLines).l2;
+  // A block shares its piece with the next one of the row with the probability 1/2 * 1/2. Of two blocks in a step, one
+  // has a next one there, of four blocks three.
+  double pieces = 128 * 64;
+  EXPECT_NEAR(four / two, (2 * 8192 + (4 - 3 * 0.25) * pieces) / (8192 + (2 - 0.25) * pieces), 1e-9);
+}
+
+TEST_F(ScheduleCost, PartsOfLinesCostNothingInSampledProducts) {
+  SampledDescription sampled;
+  static_cast<ProblemDescription &>(sampled) = problemWithBlock(128, 32);
+  sampled.patternColumns = 128;
+  sampled.xTransposed = true;
+  Schedule schedule = mmaSync128x128();
+  schedule.tileK = 32;
+  Chip expensive = ada;
+  expensive.times.partialLineBytes = 1000;
+  EXPECT_EQ(estimateCost(schedule, sampled, expensive).clocks, estimateCost(schedule, sampled, ada).clocks);
+  ProblemDescription product = productOf(sampled, schedule.instruction);
+  EXPECT_GT(estimateCost(schedule, product, expensive).clocks, estimateCost(schedule, product, ada).clocks);
 }
 
 TEST_F(ScheduleCost, ASecondCtaHidesTheBarrier) {

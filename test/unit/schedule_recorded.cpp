@@ -3,6 +3,7 @@
 // compiled, ran on the same H200.
 
 #include "AttentionCandidates.h"
+#include "schedule_records.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,54 +25,6 @@ struct Record {
   ProblemDescription problem;
   double milliseconds, teraflops;
 };
-
-/// The value behind `"key": ` in a row, up to a comma outside of brackets, without its quotes.
-std::string fieldOf(const std::string &row, const std::string &key) {
-  size_t begin = row.find("\"" + key + "\": ");
-  if (begin == std::string::npos)
-    throw std::runtime_error("a row has no " + key);
-  begin += key.size() + 4;
-  char close = row[begin] == '"' ? '"' : row[begin] == '[' ? ']' : ',';
-  begin += close == ',' ? 0 : 1;
-  return row.substr(begin, row.find(close, begin) - begin);
-}
-
-/// Reads what toString writes.
-Schedule parseSchedule(const std::string &text) {
-  Schedule schedule;
-  std::istringstream in(text);
-  std::string word;
-  in >> word;
-  for (const MatrixInstructionInfo &info : matrixInstructions())
-    if (word == info.name)
-      schedule.instruction = info.instruction;
-  in >> word;
-  for (const CopyInfo &info : copies())
-    if (word == info.name)
-      schedule.copy = info.copy;
-  char times;
-  in >> schedule.tileM >> times >> schedule.tileN >> times >> schedule.tileK;
-  while (in >> word) {
-    if (word == "stages")
-      in >> schedule.stages;
-    else if (word == "consumers")
-      in >> schedule.consumersM >> times >> schedule.consumersN;
-    else if (word == "cluster")
-      in >> schedule.cluster;
-    else if (word == "group_m")
-      in >> schedule.groupM;
-    else if (word == "ctas_per_sm")
-      in >> schedule.ctasPerSm;
-    else if (word == "registers") {
-      in >> schedule.consumerRegisters;
-      if (in.peek() == '/') {
-        schedule.producerRegisters = schedule.consumerRegisters;
-        in >> times >> schedule.consumerRegisters;
-      }
-    }
-  }
-  return schedule;
-}
 
 void readRecords(const std::string &file, std::vector<Record> &records) {
   std::ifstream in(SPARSEC_RESULTS_DIR "/h200/" + file);
@@ -139,9 +92,6 @@ Order orderOfKernels(const Chip &chip) {
   return order;
 }
 
-/// The chip that all records are of.
-const Chip &h200() { return *findChip("sm_90a"); }
-
 /// A tensor core that is never waited for.
 Chip withoutMemory() {
   Chip chip = h200();
@@ -181,6 +131,9 @@ TEST(RecordedProducts, AreRead) {
 // its measurements. The kernels were compiled for the default density, whatever they then ran with.
 TEST(RecordedProducts, AreThoseOfTheKernelsThatAreChosen) {
   for (const Record &record : records()) {
+    // A sweep has the kernel that replaced this one (schedule_sweeps.cpp).
+    if (record.label == "spmm_bf16_16x16_nk_nm" && record.target == "sm_90a")
+      continue;
     ProblemDescription problem = record.problem;
     problem.density = ProblemDescription().density;
     EXPECT_EQ(toString(rankCandidates(problem, *findChip(record.target), 16).front().schedule), record.text)
