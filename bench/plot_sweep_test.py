@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""plot_sweep.py on a small file; the pictures are drawn where matplotlib is installed."""
+"""plot_sweep.py on a small file. test/docs/test_sweeps.py has the pictures."""
 import contextlib
-import importlib.util
 import io
 import json
 import pathlib
 import tempfile
 import unittest
-import xml.etree.ElementTree
 
 import plot_sweep
 
@@ -39,6 +37,7 @@ class Sweep(unittest.TestCase):
     def test_panels_have_the_fastest_first(self):
         thin, dense = plot_sweep.load(self.file)
         self.assertEqual(dense.title, "spmm bf16 128x128\ndensity 0.25, 512 x 1024 x 256, a GPU")
+        self.assertEqual([dense.name, thin.name], ["spmm-bf16-128x128-random-0.25", "spmm-bf16-128x128-random-0.1"])
         self.assertEqual([point.teraflops for point in dense.points], [640, 600, 570])
         self.assertEqual([point.teraflops for point in thin.points], [510, 500, 300])
         self.assertEqual(dense.tiles, ["128x64x64", "128x256x64"])
@@ -63,15 +62,6 @@ class Sweep(unittest.TestCase):
                          f"     640.0 TFLOP/s (1.000)  {SCHEDULES[2][0]}\n"
                          f"     600.0 TFLOP/s (0.938)  {SCHEDULES[0][0]}\n"
                          "  the model's choice: 0.938 of the best speed\n")
-
-    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
-    def test_pictures(self):
-        svg, png = self.folder / "sweep.svg", self.folder / "sweep.png"
-        plot_sweep.draw(plot_sweep.load(self.file), [svg, png])
-        self.assertEqual(png.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
-        ids = [element.get("id", "") for element in xml.etree.ElementTree.parse(svg).iter()]
-        # A collection for each of the six points, and for the rings around two choices.
-        self.assertEqual(sum(name.startswith("PathCollection") for name in ids), 8)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,12 @@ Without --results it takes the newest such file.
 """
 
 import argparse
-import hashlib
 import statistics
-import struct
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import pictures
 from suite_results import NAMES, Record, Results, crossover, libraries_of, newest, ordered, share, speedup
 
 from sparsec.charts import Bar, Line, bar_chart, line_chart
@@ -40,7 +38,6 @@ COUNTERS = (
     ("branch efficiency, %", "branch_efficiency_pct", 1, ".1f"),
 )
 WRONG = ("an element is ", "elements are ")  # how competitors.py begins to say that a result is wrong
-PNG_KEY = b"source-sha256"
 # What charts and tables have in common.
 X_DENSITY = "density: stored blocks / all blocks"
 SPEEDUP, DENSE, HIGHER = "speed-up over cuBLAS dense (times)", ("cuBLAS dense", 1.0), "higher is faster"
@@ -425,20 +422,6 @@ class Report:
                 table(["library", "way", "cases", "why"], rows)]  # fmt: skip
 
 
-def png_with_source(png: bytes, svg: str) -> bytes:
-    """A PNG file that tells the SHA-256 of the picture that it was drawn from, in a text chunk behind its header."""
-    body = b"tEXt" + PNG_KEY + b"\0" + hashlib.sha256(svg.encode()).hexdigest().encode()
-    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    end = 8 + 4 + 4 + 13 + 4  # the signature and the header
-    return png[:end] + chunk + png[end:]
-
-
-def source_of_png(png: bytes) -> str:
-    """The SHA-256 of the picture that a PNG file was drawn from, or nothing."""
-    _, _, rest = png.partition(b"tEXt" + PNG_KEY + b"\0")
-    return rest[:64].decode()
-
-
 def write(report: Report, docs: Path, *, draw_png: bool) -> None:
     """Writes the page and its pictures, and removes pictures that it no longer has."""
     folder = docs / PICTURES
@@ -448,12 +431,7 @@ def write(report: Report, docs: Path, *, draw_png: bool) -> None:
         if path.stem not in report.pictures:
             path.unlink()
     for name, svg in report.pictures.items():
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-        if draw_png:
-            import cairosvg
-
-            png = cairosvg.svg2png(svg.encode(), scale=2)
-            (folder / f"{name}.png").write_bytes(png_with_source(png, svg))
+        pictures.write(folder, name, svg, draw_png=draw_png)
 
 
 def report_of(file: Path) -> Report:

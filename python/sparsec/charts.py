@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Charts of measurements as SVG: bars with their spread, and lines over a logarithmic axis.
+"""Charts of measurements as SVG: bars with their spread, lines over a logarithmic axis, and dots in columns.
 
 Series differ in the shape of their markers as well as in their colour.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Bar", "Line", "bar_chart", "line_chart"]
+__all__ = ["Bar", "Dot", "Line", "bar_chart", "dot_chart", "line_chart"]
 
 _FONT = "font-family=\"system-ui, 'DejaVu Sans', sans-serif\""
 _TEXT, _GRID = "#333", "#dde1e6"
@@ -23,7 +23,12 @@ _MARKERS = (
     '<path d="M0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z"/>',
     '<path d="M0 5l5 -9h-10z"/>',
     '<path d="M-5 -1.5h10v3h-10z"/>',
+    '<path d="M-1.5 -5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z"/>',
+    '<path d="M-5 -4.5h10l-10 9h10z"/>',
 )
+# Of an order, from its first value to the last one.
+_SHADES = ("#440154", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#d8c01c")
+_RINGS = ("#d4213d", "#111")
 _CHARACTER = 7  # width of a character of 12 pixels, at most
 
 
@@ -45,6 +50,17 @@ class Line:
 
     name: str
     points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A measurement in a column: a colour tells its shade, a marker its shape. Each mark is a ring around it."""
+
+    column: str
+    y: float
+    shade: str
+    shape: str
+    marks: Sequence[str] = ()
 
 
 def ticks(most: float, count: int = 5) -> list[float]:
@@ -213,5 +229,82 @@ def line_chart(
         parts.append(f'<path d="M{left} {y:.1f}h{plot_width}M{legend - 2} {row}h16" {dashes}/>')
         parts.append(_text(legend + 20, row + 4, reference[0]))
     end = max(bottom + 54, top + 22 * len(names) + 16)
+    parts += [_text(16, end + 8 + 18 * index, note) for index, note in enumerate(notes)]
+    return _document(width, end + 18 * len(notes), title, parts)
+
+
+def _dot(x: float, y: float, shape: int, color: str) -> str:
+    return f'<g transform="translate({x:.1f} {y:.1f})" fill="{color}">{_MARKERS[shape % len(_MARKERS)]}</g>'
+
+
+def _ring(x: float, y: float, mark: int) -> str:
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{8 + 3 * mark}" fill="none" stroke="{_RINGS[mark % len(_RINGS)]}" '
+        'stroke-width="1.8"/>'
+    )
+
+
+def dot_chart(
+    title: str,
+    x_name: str,
+    y_name: str,
+    dots: Sequence[Dot],
+    shades: Sequence[str],
+    reference: tuple[str, float] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """A chart of dots in columns, as an SVG document. The y axis begins at 0.
+
+    Args:
+        title: the first line.
+        x_name, y_name: of the axes.
+        dots: at least one; columns, shapes and marks stand in the order of their first dots.
+        shades: in their order, from left to right within a column.
+        reference: the name and the value of a dashed line.
+        notes: lines below the chart.
+    """
+    columns = list(dict.fromkeys(dot.column for dot in dots))
+    shapes = list(dict.fromkeys(dot.shape for dot in dots))
+    marks = list(dict.fromkeys(mark for dot in dots for mark in dot.marks))
+    left, top, plot_height, row = 64, 44, 330, 20
+    pitch = max(96, 16 + _CHARACTER * max(map(len, columns)))
+    plot_width, bottom, legend = pitch * len(columns), top + plot_height, left + pitch * len(columns) + 16
+    names = [*shapes, *shades, *marks, *([reference[0]] if reference else [])]
+    width = max(legend + 24 + _CHARACTER * max(map(len, names)),
+                *(32 + _CHARACTER * len(line) for line in (title, *notes)))  # fmt: skip
+    steps = ticks(max(dot.y for dot in dots))
+    last = max(len(shades) - 1, 1)
+    colors = {shade: _SHADES[index * (len(_SHADES) - 1) // last] for index, shade in enumerate(shades)}
+
+    def height(value: float) -> float:
+        return bottom - value / steps[-1] * plot_height
+
+    parts = [_text(16, 24, title, size=14, extra=' font-weight="600"')]
+    for value in steps:
+        parts.append(f'<path d="M{left} {height(value):.1f}h{plot_width}" stroke="{_GRID}"/>')
+        parts.append(_text(left - 8, height(value) + 4, _number(value), anchor="end"))
+    for index, column in enumerate(columns):
+        parts.append(f'<path d="M{left + pitch * index} {top}V{bottom}" stroke="{_GRID}"/>')
+        parts.append(_text(left + pitch * (index + 0.5), bottom + 18, column, anchor="middle"))
+    parts.append(_text(left + plot_width / 2, bottom + 38, x_name, anchor="middle"))
+    middle = top + plot_height / 2
+    parts.append(_text(16, middle, y_name, anchor="middle", extra=f' transform="rotate(-90 16 {middle:.0f})"'))
+    for dot in dots:
+        share = (shades.index(dot.shade) + 0.5) / len(shades)
+        x, y = left + pitch * (columns.index(dot.column) + 0.1 + 0.8 * share), height(dot.y)
+        parts.append(_dot(x, y, shapes.index(dot.shape), colors[dot.shade]))
+        parts += [_ring(x, y, marks.index(mark)) for mark in dot.marks]
+    signs = [_dot(legend + 6, 0, index, _TEXT) for index in range(len(shapes))]
+    signs += [_dot(legend + 6, 0, 1, colors[shade]) for shade in shades]
+    signs += [_ring(legend + 6, 0, index) for index in range(len(marks))]
+    if reference:
+        dashes = f'stroke="{_COLORS[4]}" stroke-dasharray="6 4"'
+        parts.append(f'<path d="M{left} {height(reference[1]):.1f}h{plot_width}" {dashes}/>')
+        signs.append(f'<path d="M{legend - 2} 0h16" {dashes}/>')
+    for index, (sign, name) in enumerate(zip(signs, names, strict=True)):
+        # Rings need more room than the other signs.
+        y = top + 8 + row * index + 6 * max(0, index - len(shapes) - len(shades))
+        parts += [f'<g transform="translate(0 {y})">{sign}</g>', _text(legend + 24, y + 4, name)]
+    end = max(bottom + 54, top + row * len(names) + 6 * (len(marks) + 1) + 16)
     parts += [_text(16, end + 8 + 18 * index, note) for index, note in enumerate(notes)]
     return _document(width, end + 18 * len(notes), title, parts)

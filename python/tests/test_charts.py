@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sparsec.charts import Bar, Line, bar_chart, line_chart, log_ticks, ticks
+from sparsec.charts import Bar, Dot, Line, bar_chart, dot_chart, line_chart, log_ticks, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -102,3 +102,24 @@ def test_lines_have_notes_and_room_for_the_title():
     notes = [float(text.get("y")) for text in root.iter(f"{SVG}text") if text.text in ("first", "second")]
     assert max(notes) < float(root.get("height"))
     assert float(root.get("width")) > 7 * len("title " * 40)
+
+
+def test_dots_are_in_their_columns_and_at_their_values():
+    dots = [Dot("one", 100, "2", "square", ["best"]), Dot("two", 50, "3", "round"), Dot("two", 25, "2", "round")]
+    chart = dot_chart("t", "tile", "speed", dots, ["2", "3"], ("less", 80), ["a note"])
+    words = {"t", "tile", "speed", "one", "two", "2", "3", "square", "round", "best", "less", "a note"}
+    assert words <= set(texts(chart))
+    root = ElementTree.fromstring(chart)
+    groups = [(group.get("transform"), group) for group in root.iter(f"{SVG}g") if group.get("fill")]
+    places = [tuple(map(float, re.findall(r"[\d.]+", place))) for place, _ in groups[:3]]
+    grid = sorted(float(path.get("d")[1:].split()[0]) for path in root.iter(f"{SVG}path") if "V" in path.get("d"))
+    assert grid[0] < places[0][0] < grid[1] < places[2][0] < places[1][0], "shades from left to right"
+    zero = 2 * places[1][1] - places[0][1]
+    assert places[2][1] == pytest.approx((zero + places[1][1]) / 2, abs=0.2)
+    assert groups[0][1].get("fill") == groups[2][1].get("fill") != groups[1][1].get("fill")
+    assert groups[1][1][0].get("d") == groups[2][1][0].get("d") != groups[0][1][0].get("d")
+    rings = [ring for ring in root.iter(f"{SVG}circle") if ring.get("stroke")]
+    assert len(rings) == 2, "around the best one, and in the legend"
+    assert (float(rings[0].get("cx")), float(rings[0].get("cy"))) == places[0]
+    dashed = next(path.get("d") for path in root.iter(f"{SVG}path") if path.get("stroke-dasharray"))
+    assert (zero - float(dashed.split()[1].split("h")[0])) / (zero - places[0][1]) == pytest.approx(0.8, abs=0.01)

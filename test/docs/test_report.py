@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import counters
+import pictures
 import pytest
 import suite_results
 import write_report
@@ -249,12 +250,12 @@ def test_png_tells_its_source():
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
     plain = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes(13)) + chunk(b"IDAT", b"x") + chunk(b"IEND", b"")
-    png = write_report.png_with_source(plain, "<svg/>")
+    png = pictures.png_with_source(plain, "<svg/>")
     digest = hashlib.sha256(b"<svg/>").hexdigest()
     assert png_chunks(png) == [(b"IHDR", bytes(13)), (b"tEXt", b"source-sha256\0" + digest.encode()), (b"IDAT", b"x"),
                                (b"IEND", b"")]  # fmt: skip
-    assert write_report.source_of_png(png) == digest
-    assert write_report.source_of_png(plain) == ""
+    assert pictures.source_of_png(png) == digest
+    assert pictures.source_of_png(plain) == ""
 
 
 def test_old_pictures_are_removed(tmp_path):
@@ -281,7 +282,4 @@ def test_the_page_is_that_of_the_newest_results():
     assert names == {f"{name}.{kind}" for name in made.pictures for kind in ("svg", "png")}
     for name, svg in made.pictures.items():
         assert (folder / f"{name}.svg").read_text() == svg
-        assert (
-            write_report.source_of_png((folder / f"{name}.png").read_bytes())
-            == hashlib.sha256(svg.encode()).hexdigest()
-        )
+        assert pictures.source_of_png((folder / f"{name}.png").read_bytes()) == hashlib.sha256(svg.encode()).hexdigest()
