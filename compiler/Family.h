@@ -41,6 +41,7 @@ inline constexpr int64_t columnsOfHostTile = 64;
 struct VariantShape {
   ScheduleAttr schedule; // null for the host
   bool hasWindows;
+  const Chip *chip;    // null for the host
   uint32_t storedSide; // of a variant with packed values, the shorter side of the stored blocks; else 0
 };
 

@@ -271,7 +271,7 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
              << chip->name << ", but got " << (schedule ? stringifyInstruction(schedule.getInstruction()) : "none");
     costs = rate->planCosts;
   }
-  return family.planCosts(view, costs, {schedule, hasWindows, storedSide});
+  return family.planCosts(view, costs, {schedule, hasWindows, chip, storedSide});
 }
 
 FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp function) {

@@ -157,6 +157,15 @@ void SpmmFamily::setGrid(const RecordView &kernel, StageRecord &stage, ScheduleA
   stage.panels = {kernel.tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
 }
 
+/// Packed values and transposed matrices were not measured.
+static int64_t denseDensity(const RecordView &kernel, const VariantShape &variant) {
+  const sparsec_argument_info_t &stored = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
+  bool isTransposed = kernel.operandIn(SPARSEC_SPMM_MATRIX).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  bool isMeasured = stored.dtype == SPARSEC_DTYPE_BF16 && stored.block_rows == stored.block_columns && !isTransposed &&
+                    variant.storedSide == 0 && variant.chip;
+  return isMeasured ? variant.chip->denseDensities.of(stored.block_rows) : 0;
+}
+
 std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &kernel, const PlanCosts &costs,
                                                             const VariantShape &variant) const {
   std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
@@ -177,6 +186,8 @@ std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &ke
     int64_t fill = variant.storedSide < smallSide ? costs.packedFillOfSmallest : costs.packedFill;
     keys.push_back({SPARSEC_PLAN_COST_PACKED_FILL, uint32_t(fill)});
   }
+  if (int64_t density = denseDensity(kernel, variant))
+    keys.push_back({SPARSEC_PLAN_COST_DENSE_DENSITY, uint32_t(density)});
   return keys;
 }
 

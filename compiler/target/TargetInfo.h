@@ -42,6 +42,14 @@ struct PlanCosts {
   int64_t packedFill = 70;
 };
 
+/// The percentage of stored blocks from which the vendor's dense library was measured to be faster than a product with
+/// bf16 and square blocks of this side (SPARSEC_PLAN_COST_DENSE_DENSITY). 0: it was not, or nothing was measured.
+struct DenseDensities {
+  int64_t of16 = 0, of32 = 0, of64 = 0;
+
+  int64_t of(int64_t side) const { return side == 16 ? of16 : side == 32 ? of32 : side == 64 ? of64 : 0; }
+};
+
 inline constexpr EnumSet<ElementType> elements16 = {ElementType::Bf16, ElementType::F16};
 inline constexpr EnumSet<ElementType> elements16And8 = {ElementType::Bf16, ElementType::F16, ElementType::F8E4M3,
                                                         ElementType::F8E5M2};
@@ -135,6 +143,7 @@ struct Chip {
   bool hasClusters;
   EnumSet<CopyMethod> copies;
   InstructionList instructions;
+  DenseDensities denseDensities = {};
 
   /// Bytes per clock from L2 to all multiprocessors together.
   double l2BytesPerClock;

@@ -274,10 +274,19 @@ std::string listReason(const PlanInput &input, const Variant &variant, const Til
                                : "lists: the costs of all tiles are known";
 }
 
+/// Says it if the product would be faster with dense matrices.
+void addDenseReason(const PlanInput &input, const Variant &variant, VariantPlan &part) {
+  const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_DENSE_DENSITY);
+  const MatrixRows *matrix = input.matrixOf(variant);
+  if (percentage != 0 && matrix && matrix->pattern.count() != 0 && hasDensity(matrix->pattern, percentage))
+    addReason(part, "a dense product is faster: " + densityReason(matrix->pattern, percentage));
+}
+
 /// How launches share out the tiles.
 void addLists(const PlanInput &input, const Variant &variant, const TileLists &lists, SectionList &sections,
               VariantPlan &part) {
   addReason(part, listReason(input, variant, lists));
+  addDenseReason(input, variant, part);
   if (lists.tiles.empty()) {
     part.order = orderWithoutLists(input.kernel, variant);
     return;

@@ -65,6 +65,23 @@ TEST_F(Reason, OfADensePattern) {
   EXPECT_EQ(reason(1), "fixed order: density 0.45 is at least 0.40");
 }
 
+TEST_F(Reason, OfADensityFromWhichDenseProductsAreFaster) {
+  for (uint32_t percentage : {45u, 46u}) { // 9 of 20 blocks
+    LaunchInfoBuilder info = linearWithWindows();
+    info.planCosts.push_back({SPARSEC_PLAN_COST_DENSE_DENSITY, percentage}); // behind the other costs of windows
+    ++info.variants.front().plan_cost_count;
+    loadWithPattern(info, 12);
+    ASSERT_OK(createPlanWith(staticPattern));
+    const std::string lists = "windows: 2.25 blocks per column; lists: the costs of all tiles are known";
+    EXPECT_EQ(reason(),
+              percentage == 45 ? lists + "; a dense product is faster: density 0.45 is at least 0.45" : lists);
+    EXPECT_EQ(reason(1), "lists: the costs of all tiles are known") << "it has no such number";
+    setPattern({{}, {}, {}, {}, {}});
+    ASSERT_OK(createPlanWith(0));
+    EXPECT_EQ(reason().find("dense"), std::string::npos);
+  }
+}
+
 TEST_F(Reason, OfStreams) {
   loadWithPattern(linearWithStreams(), 11);
   ASSERT_OK(createPlanWith(staticPattern | SPARSEC_PLAN_FAST));

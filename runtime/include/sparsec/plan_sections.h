@@ -144,6 +144,9 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM with windows, optional: if windows have fewer blocks for a column of X than this percentage, where 100 is one
    * block, a plan makes none, and another variant runs. Windows that are refilled are made all the same. */
   SPARSEC_PLAN_COST_WINDOW_SHARING = 6,
+  /* SpMM, optional: if at least this percentage of the blocks is stored, the product of dense matrices by the vendor's
+   * library was measured to be faster. Plans say so, and do nothing else. */
+  SPARSEC_PLAN_COST_DENSE_DENSITY = 7,
 } sparsec_plan_cost_key_t;
 
 /*
