@@ -158,7 +158,7 @@ void SpmmFamily::setGrid(const RecordView &kernel, StageRecord &stage, ScheduleA
 }
 
 /// Packed values and transposed matrices were not measured.
-static int64_t denseDensity(const RecordView &kernel, const VariantShape &variant) {
+int64_t denseDensity(const RecordView &kernel, const VariantShape &variant) {
   const sparsec_argument_info_t &stored = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
   bool isTransposed = kernel.operandIn(SPARSEC_SPMM_MATRIX).layout == SPARSEC_LAYOUT_TRANSPOSED;
   bool isMeasured = stored.dtype == SPARSEC_DTYPE_BF16 && stored.block_rows == stored.block_columns && !isTransposed &&
