@@ -82,7 +82,14 @@ public:
   MergeSelection(KernelOp kernel, const MergeDescription &description, const Chip &chip)
       : Selection(kernel, description.elementBytes), description(description), chip(chip) {}
 
+  std::string problem() const override {
+    return fmt::format("merge {} bytes, {} columns{}", description.elementBytes, description.columns,
+                       description.mayBeWhole ? "" : ", single elements");
+  }
+  std::vector<Candidate> sweep() const override { return rank(bytesOfVector); }
+
 protected:
+  const Chip &target() const override { return chip; }
   /// There is nothing to choose from, unless ptxas finds that registers do not suffice.
   std::vector<Candidate> rank(int64_t alignment) const override {
     std::vector<Candidate> candidates;
