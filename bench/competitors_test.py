@@ -110,7 +110,8 @@ class MatricesOfCuSparse(ProblemCase):
         made = self.made(cusparse.ell_ways)
         values = cusparse.ell_arrays(self.problem)[1]
         expected = ("cusparseCreateBlockedEll", ctypes.string_at(values.data_ptr(), 512), cusparse.CUDA_R_16BF)
-        self.assertEqual(made, dict.fromkeys(("bfloat16, row-major X and Y", "bfloat16, column-major X and Y"), expected))
+        ways = ("bfloat16, row-major X and Y", "bfloat16, column-major X and Y")
+        self.assertEqual(made, dict.fromkeys(ways, expected))
 
 
 class SteppingTimer:

@@ -56,7 +56,7 @@ private:
   Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value sum);
   struct Step;
   struct Held;
-  Step decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock);
+  Step decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock, bool waitsForColumn = false);
   Held multiplyStep(ImplicitLocOpBuilder &b, const Step &step, const Held &held, Value isNear);
   Value formPair(ImplicitLocOpBuilder &b, const Step &first, const Step &second, Value isThere);
   Value multiplyBlocks(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum);
@@ -240,12 +240,15 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   DrainStoresOp::create(b);
 }
 
-WindowBuilder::Step WindowBuilder::decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock) {
+WindowBuilder::Step WindowBuilder::decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock,
+                                          bool waitsForColumn) {
   Value column = remainder(b, word, 1 << numberBits), block = divide(b, word, 1 << numberBits);
   Step step;
   step.column = column;
-  step.multiplies = named(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock)), "multiplies");
   step.columnSlot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
+  if (waitsForColumn)
+    WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  step.multiplies = named(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock)), "multiplies");
   step.blockPosition = add(b, firstBlock, block);
   return step;
 }
@@ -265,8 +268,7 @@ Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value fir
   Value sum = named(loop.getRegionIterArg(0), "sum");
   word = named(loop.getRegionIterArg(1), "word");
   Value next = ReadPlanOp::create(b, PlanSection::steps, add(b, loop.getInductionVar(), 1));
-  Step step = decode(b, word, firstColumn, firstBlock);
-  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  Step step = decode(b, word, firstColumn, firstBlock, /*waitsForColumn=*/true);
   auto branch = scf::IfOp::create(b, TypeRange{sumType()}, step.multiplies, /*withElseRegion=*/true);
   scf::YieldOp::create(b, ValueRange{branch.getResult(0), next});
   b.setInsertionPointToStart(branch.thenBlock());

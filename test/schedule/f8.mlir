@@ -28,7 +28,7 @@ sparsec.kernel @block64(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tenso
 // Blocks that are too small for wgmma, or that it would cover with a rest, are multiplied by mma.sync. Two blocks of 16
 // columns are one instruction deep.
 // CHECK-LABEL: sparsec.kernel @block16(
-// CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = {{[0-9]+}}, tile_k = 32,
+// CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = {{[0-9]+}}, tile_k = 128,
 sparsec.kernel @block16(%w: !sparsec.bsr<?x?xf8E5M2, block = 16x16>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E5M2, block = 16x16>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
