@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-# What a counter is called in results, and in ncu.
+# Results call a counter by the key; ncu calls it by the value.
 METRICS = {
     "duration_ns": "gpu__time_duration.sum",
     "sm_throughput_pct": "sm__throughput.avg.pct_of_peak_sustained_elapsed",

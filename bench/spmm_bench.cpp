@@ -22,7 +22,7 @@ using namespace harness;
 
 namespace {
 
-/// What --case says of it.
+/// Whether --case selects it, or is absent.
 bool isWanted(const Options &options, const Candidate &candidate, const MaskCase &mask, const ProductSize &size) {
   auto matches = [&](const std::map<std::string, std::string> &wanted) {
     return std::all_of(wanted.begin(), wanted.end(), [&](const auto &pair) {

@@ -38,7 +38,7 @@ COUNTERS = (
     ("branch efficiency, %", "branch_efficiency_pct", 1, ".1f"),
 )
 WRONG = ("an element is ", "elements are ")  # how competitors.py begins to say that a result is wrong
-# What charts and tables have in common.
+# Charts and tables share these texts.
 X_DENSITY = "density: stored blocks / all blocks"
 SPEEDUP, DENSE, HIGHER = "speed-up over cuBLAS dense (times)", ("cuBLAS dense", 1.0), "higher is faster"
 CELLS = "Useful TFLOP/s and, in brackets, the speed-up over the dense product."

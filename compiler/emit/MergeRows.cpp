@@ -235,7 +235,7 @@ void RowMerge::storePass(const RowPass &pass) {
   }
 }
 
-/// What was loaded, as f32. All of it is 0 where the part is empty, whatever its memory holds.
+/// Converts the loaded elements to f32. An empty part gives zeros, whatever its memory holds.
 Values RowMerge::widen(const Tensor &tensor, const Part &part, ValueRange loaded) {
   if (vector() == 1)
     return {b.select(part.isEmpty, b.f32(0), b.widen(loaded.front()))};

@@ -22,13 +22,13 @@ constexpr int64_t bytesOfVector = 16, lanesOfWarp = 32;
 /// Elements of a vector of the host: two registers of eight f32.
 constexpr int64_t elementsOnHost = 16, rowsOnHost = 64;
 
-/// What a choice of a schedule depends on.
+/// The choice of a schedule depends on these.
 struct MergeDescription {
-  /// Of the smallest element of O1, O2 and O.
+  /// The size of the smallest element among O1, O2 and O.
   int64_t elementBytes;
-  /// D, or what stands for it.
+  /// D; a typical one where the kernel leaves D open.
   int64_t columns;
-  /// Rows of such a D may be multiples of 16 bytes, in every tensor.
+  /// Whether rows of D elements can be whole multiples of 16 bytes in every tensor.
   bool mayBeWhole;
 };
 

@@ -74,7 +74,7 @@ std::vector<Candidate> rankCandidates(const Description &problem, const Chip &ch
   return candidates;
 }
 
-/// What a tuner measures: the candidates that fit, and each of them with fewer stages. The cheapest is at the front.
+/// A tuner measures these: the candidates that fit, and each of them with fewer stages. The cheapest comes first.
 template <typename Description>
 std::vector<Candidate> sweepCandidates(const Description &problem, const Chip &chip, int64_t alignment) {
   constexpr int64_t leastStages = 2;

@@ -60,7 +60,7 @@ static double unitsOfBlock(const Schedule &schedule, const ProblemDescription &p
   // The steps of a full row begin where units do.
   if (problem.density == 1)
     return 1 / std::min(places, blocks);
-  // Of any other row, a step begins anywhere: its first block has no neighbour in the step that shares its unit.
+  // In any other row a step begins anywhere: its first block has no neighbour in the step that shares its unit.
   double isEmpty = std::pow(1 - problem.density, places);
   double ofAllBlocks = problem.density == 0 ? 1 : (1 - isEmpty) / (places * problem.density);
   return (1 + (blocks - 1) * ofAllBlocks) / blocks;
@@ -88,7 +88,7 @@ static double stepL2Bytes(const Schedule &schedule, const ProblemDescription &pr
   return l2Bytes(a, aRow, chip) / double(schedule.cluster) + x;
 }
 
-/// What the requests for parts of lines of X cost one step, in bytes.
+/// The cost of the requests for parts of lines of X in one step, in bytes.
 static double partialLineBytes(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,
                                double depth) {
   if (!problem.xTransposed)

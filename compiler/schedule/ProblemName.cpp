@@ -6,7 +6,7 @@
 
 using namespace sparsec;
 
-/// What follows the layouts.
+/// Returns the end of a name, behind the layouts.
 static std::string describeResults(const ProblemDescription &problem) {
   std::string text = fmt::format(", {} bytes", problem.outputBytes);
   if (problem.hasEpilogue)

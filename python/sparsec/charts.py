@@ -26,7 +26,7 @@ _MARKERS = (
     '<path d="M-1.5 -5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z"/>',
     '<path d="M-5 -4.5h10l-10 9h10z"/>',
 )
-# Of an order, from its first value to the last one.
+# These colours show an order, from its first value to the last one.
 _SHADES = ("#440154", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#d8c01c")
 _RINGS = ("#d4213d", "#111")
 _CHARACTER = 7  # width of a character of 12 pixels, at most

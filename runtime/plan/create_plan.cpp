@@ -274,7 +274,7 @@ std::string listReason(const PlanInput &input, const Variant &variant, const Til
                                : "lists: the costs of all tiles are known";
 }
 
-/// Says it if the product would be faster with dense matrices.
+/// Adds a reason if a dense product was measured to be faster at the density of the matrix.
 void addDenseReason(const PlanInput &input, const Variant &variant, VariantPlan &part) {
   const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_DENSE_DENSITY);
   const MatrixRows *matrix = input.matrixOf(variant);

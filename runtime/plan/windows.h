@@ -44,15 +44,15 @@ struct Windows {
 /// Empty where there are no rows, and where a number does not fit its bits in a section.
 Windows makeWindows(const WindowInput &input);
 
-/// What a choice of windows needs to know of the tiles and of those who run them.
+/// The tiles of a launch and the workers that run them, as far as the choice of windows depends on them.
 struct WindowLoad {
   int64_t panels, workers;
   uint32_t columnCost, tileOverhead; // see windowCosts()
 };
 
 /// How many windows have one row less than `groups` (WindowShape), so that the last tiles of all workers end together:
-/// as many as let the tiles end first, if columns have blocks at random. 0 where there are many tiles for each worker,
-/// and where loads of columns bound the time: a row that shares them with fewer others makes it longer.
+/// as many as let the last tile end soonest, if columns have blocks at random. 0 where there are many tiles for each
+/// worker, and where loads of columns bound the time: a row that shares them with fewer others makes it longer.
 int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const WindowLoad &load);
 
 /// The time that each window takes, in hundredths of the product of a block: it loads columns and multiplies blocks at

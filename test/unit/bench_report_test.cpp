@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What sparsec-bench reports of sizes and masks: as JSON and as text.
+// Tests the reports of sparsec-bench on sizes and masks, as JSON and as text.
 
 #include "report.h"
 

@@ -353,7 +353,7 @@ TEST(ScheduleChoice, EveryPairedProductGetsAScheduleThatFits) {
         }
 }
 
-// What a tuner measures: each candidate that fits, with all numbers of stages from its own down to two.
+// A tuner measures each candidate that fits, with every number of stages from its own down to two.
 TEST(ScheduleSweep, HasAllStagesOfEveryCandidate) {
   const ProblemDescription problem = problemWithBlock(64, 64);
   std::vector<Candidate> candidates = rankCandidates(problem, hopper(), 16);

@@ -19,11 +19,11 @@ using namespace sparsec;
 
 namespace {
 
-/// What was measured of one problem at one density.
+/// The measurements of one problem at one density.
 struct Sweep {
   std::string name;
   ProblemDescription problem;
-  /// Of each schedule, by its text.
+  /// The time of each schedule, by its text.
   std::map<std::string, double> milliseconds;
 
   double best() const {

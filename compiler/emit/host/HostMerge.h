@@ -17,7 +17,7 @@ private:
   /// Rows of all batches and heads follow one another: a tile is a tile row.
   Value panels() override { return constant(1); }
 
-  /// What the elements of a row are merged with.
+  /// Each element of a row is multiplied by the weight of its part. The elements of an empty part do not count.
   struct Weights {
     Value isFirstEmpty, isSecondEmpty; // i1
     Value ofFirst, ofSecond;           // f32

@@ -172,7 +172,7 @@ static void compareRows(const ResultView &result, RowRange range, const Exact &e
 }
 
 namespace {
-/// What becomes of the exact rows of a result. Calls do not overlap.
+/// Takes the exact rows of a result. Calls do not overlap.
 using TakeRows = llvm::function_ref<void(size_t result, RowRange range, Exact &exact)>;
 } // namespace
 

@@ -48,7 +48,7 @@ static llvm::Error runCompiler(const std::string &program, std::vector<std::stri
   return failure("'{}' failed with exit code {}: {}", program, code, message);
 }
 
-/// What the files in the work folder come from.
+/// Names the source, options and compiler that made the files of the work folder.
 static llvm::Expected<std::string> stampOf(const CompileRequest &request, const std::string &compiler) {
   auto source = readers::readFile(request.source);
   if (!source)

@@ -31,7 +31,7 @@ struct PatternInputs {
   const readers::BlockMatrix &matrix() const { return host.of(SPARSEC_SPMM_MATRIX)->matrix; }
 };
 
-/// What launches of a candidate need.
+/// The launches of a candidate need these.
 struct Launch {
   sparsec_kernel_t kernel;
   run::OwnedPlan plan;

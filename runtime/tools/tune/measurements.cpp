@@ -131,7 +131,7 @@ static llvm::Expected<std::vector<Compiled>> findCompiled(const WorkFolder &fold
   return compiled;
 }
 
-/// What a measurement is of.
+/// Fills in which kernel, pattern and machine a measurement is for.
 static Measurement describe(const Compiled &compiled, const Pattern &pattern, const Setting &setting) {
   Measurement measurement;
   measurement.cubin = compiled.cubin;

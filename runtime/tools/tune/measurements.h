@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What was measured so far, in a file that grows by a line with each measurement. A run that was stopped goes on where
-// it was.
+// The measurements so far, in a file that grows by a line with each one. A run that was stopped goes on where it was.
 
 #ifndef SPARSEC_TOOLS_TUNE_MEASUREMENTS_H
 #define SPARSEC_TOOLS_TUNE_MEASUREMENTS_H

@@ -24,7 +24,7 @@ struct PatternTimes {
 };
 } // namespace
 
-/// What was measured of the candidates. Two of them may have the same name only if they are the same.
+/// Returns the measured times of the candidates. Two of them may have the same name only if they are the same.
 static PatternTimes timesOf(llvm::ArrayRef<Candidate> candidates, const Pattern &pattern, const Setting &setting,
                             const Journal &journal) {
   llvm::StringMap<const Measurement *> byName;
