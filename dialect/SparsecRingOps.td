@@ -58,16 +58,25 @@ def Sparsec_CursorOp : Sparsec_Op<"cursor", [Pure, Sparsec_NamesResults]> {
 }
 
 def Sparsec_NextOp : Sparsec_Op<"next", [Pure, Sparsec_NamesResults]> {
-  let summary = "The cursor of the slot after this one.";
+  let summary = "The cursor of a slot after this one.";
   let description = [{
+    The next slot, or with `step` the one so many slots further: groups that share the slots of a ring take turns with
+    them. The number of stages is a multiple of `step`.
+
     ```mlir
     %next = sparsec.next %ring[%c]
         : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
+
+    ```mlir
+    %next = sparsec.next %blocks[%c] {step = 3 : i64} : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
+    ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$step);
   let results = (outs Sparsec_CursorType:$result);
   let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let hasVerifier = 1;
 }
 
 def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {

@@ -34,6 +34,14 @@ void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "next"); }
 
+LogicalResult NextOp::verify() {
+  int64_t stages = getRing().getType().getStages(), step = getStep();
+  // next_c1
+  if (stages % step != 0)
+    return emitOpError("expects a step that divides the stages, ") << stages << ", but got " << step;
+  return success();
+}
+
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
 
 void BlockColumnOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getColumn(), "column"); }

@@ -231,7 +231,9 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](GroupPartOp part) { emitGroupPart(part); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
       .Case([&](CursorOp cursor) { emitCursor(cursor); })
-      .Case([&](NextOp next) { values.set(next, packState(ringOf(next.getRing()).advance(slotOf(next.getCursor())))); })
+      .Case([&](NextOp next) {
+        values.set(next, packState(ringOf(next.getRing()).advance(slotOf(next.getCursor()), next.getStep())));
+      })
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
       .Case([&](PostOp post) { emitPost(post); })
       .Case([&](CopyOp copy) { chip->emitCopy(copy); })

@@ -190,7 +190,7 @@ Value ptx::wgmmaAddress(KernelBuilder &b, Value pointer) {
   return b.bitAnd(b.shiftRight(address, 4), 0x3fff);
 }
 Value ptx::wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits) {
-  Value low = b.bitOr(address, b.i32(static_cast<int32_t>(bits)));
+  Value low = b.add(address, b.i32(static_cast<int32_t>(bits)));
   Value words = b.vector({low, b.i32(static_cast<int32_t>(bits >> 32))});
   return LLVM::BitcastOp::create(b, b.getI64Type(), words);
 }

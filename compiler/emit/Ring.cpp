@@ -9,10 +9,12 @@ using namespace sparsec;
 
 static constexpr int64_t barrierBytes = 8;
 
-Ring::State Ring::advance(State state) {
-  Value next = b.add(state.slot, 1);
-  Value wraps = b.equal(next, fullBarriers());
-  return {b.select(wraps, b.i32(0), next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)};
+Ring::State Ring::advance(State state, int64_t step) {
+  Value next = b.add(state.slot, step);
+  Value wraps = step == 1 ? b.equal(next, fullBarriers())
+                          : arith::CmpIOp::create(b, arith::CmpIPredicate::uge, next, b.i32(fullBarriers()));
+  Value wrapped = step == 1 ? b.i32(0) : b.sub(next, fullBarriers());
+  return {b.select(wraps, wrapped, next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)};
 }
 
 Ring::State Ring::at(Value position) {

@@ -26,7 +26,8 @@ public:
   State begin() { return {b.i32(0), b.i32(0)}; }
   /// That of a position, counted from the begin.
   State at(mlir::Value position);
-  State advance(State state);
+  /// So many slots further. The number of stages is a multiple of `step`.
+  State advance(State state, int64_t step = 1);
 
   int64_t bufferRows(int64_t buffer) { return bufferType(buffer).getRows(); }
   int64_t bufferColumns(int64_t buffer) { return bufferType(buffer).getColumns(); }

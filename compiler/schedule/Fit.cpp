@@ -322,8 +322,8 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
        multipleOf("tile_n", schedule.tileN, columnsOfStrip),
        inRange("tile_n", schedule.tileN, columnsOfStrip, mostColumns),
-       // The products of a column are in two chunks at most.
-       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + (isOfWarps ? 0 : 1)),
+       // One chunk at most begins at the products of a column.
+       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
        inRange("block_stages", schedule.blockStages, leastSlots, mostBlockStages),
        isOfWarps ? inRange("stages", schedule.stages, StreamShape::columnProducers, mostBlockStages) : Fit(),

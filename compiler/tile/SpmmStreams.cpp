@@ -21,10 +21,6 @@ using namespace sparsec;
 
 namespace {
 
-Value isMultiple(ImplicitLocOpBuilder &b, Value x, int64_t y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, remainder(b, x, y), i32(b, 0));
-}
-
 class StreamBuilder : public StreamProgram {
 public:
   StreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule) : StreamProgram(kernel, spmm, schedule) {}
@@ -39,31 +35,19 @@ private:
   /// A column whose blocks are in shared memory.
   struct Visit {
     Value column, bits, rest; // no bits: there is no column left. The rest are those of the columns behind it
-    Value first;              // the number of the first product
 
-    Values pack() const { return {column, bits, rest, first}; }
+    Values pack() const { return {column, bits, rest}; }
     static Visit unpack(ValueRange values) {
-      return {named(values[0], "column"), named(values[1], "bits"), named(values[2], "rest"),
-              named(values[3], "first")};
+      return {named(values[0], "column"), named(values[1], "bits"), named(values[2], "rest")};
     }
   };
-  Visit beginVisit(ImplicitLocOpBuilder &b, Value rest, Value product);
-  Values issueProducts(ImplicitLocOpBuilder &b, Value x, const Column &products, ValueRange sums);
-  /// The slots of the chunks in which the products of a column are: at most two, because a column has at most one
-  /// product more than a chunk.
-  struct ColumnChunks {
-    Value first, last, areTwo;
-  };
-  ColumnChunks chunksOf(ImplicitLocOpBuilder &b, Value first, Value end);
-  void waitForChunks(ImplicitLocOpBuilder &b, Value first, const ColumnChunks &chunks);
-  void waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk);
-  Value endTile(ImplicitLocOpBuilder &b, Value product);
+  Visit beginVisit(ImplicitLocOpBuilder &b, Value rest, const Position &first);
+  Values issueProducts(ImplicitLocOpBuilder &b, Value x, const Column &products, Value chunk, ValueRange sums);
+  Value endTile(ImplicitLocOpBuilder &b, const Position &next);
 
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// The lines of a block change the order of its rows. Rows of the result may come in any order, but not those of K.
   bool hasLines() { return !matrix.getTransposed(); }
-  /// The slot of the chunk in which a product of this group is. Products are counted from the first tile on.
-  Value chunkSlotOf(ImplicitLocOpBuilder &b, Value product) { return chunkSlot(b, group, chunkOf(b, product)); }
 };
 
 void StreamBuilder::buildBody(ImplicitLocOpBuilder &b) {
@@ -75,21 +59,22 @@ void StreamBuilder::buildBody(ImplicitLocOpBuilder &b) {
     makeRole(b, "w" + std::to_string(group), RoleUnit::thread, 1, registers, [&] { buildBlockProducer(b, group); });
 }
 
-/// Carries the number of chunks so far. The numbers of the blocks of the next chunk are loaded while those of this one
-/// are copied. The CTAs of a cluster work on one window, so that they share its blocks.
+/// Carries the cursor of the next chunk. The numbers of its blocks are loaded while those of the chunk before are
+/// copied. The CTAs of a cluster work on one window, so that they share its blocks.
 void StreamBuilder::buildBlockProducer(ImplicitLocOpBuilder &b, int64_t group) {
   Value self = i32(b, group);
-  forEachTile(b, i32(b, 0), [&](const Tile &tile, ValueRange carried) {
+  forEachTile(b, firstChunk(b, self), [&](const Tile &tile, ValueRange carried) {
     Range chunks = readRange(b, PlanSection::chunk_offsets, add(b, multiply(b, tile.window, groups()), self));
     Values inits{carried[0]};
     llvm::append_range(inits, readBlocks(b, chunks.first));
     auto loop = scf::ForOp::create(b, chunks.first, chunks.end, i32(b, 1), inits);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value chunk = named(loop.getRegionIterArg(0), "chunk");
-    Values yielded = readBlocks(b, add(b, loop.getInductionVar(), 1));
-    copyChunk(b, chunkSlot(b, self, chunk), loop.getRegionIterArgs().drop_front());
-    yielded.insert(yielded.begin(), add(b, chunk, 1));
+    Value slot = named(loop.getRegionIterArg(0), "slot");
+    Values next = readBlocks(b, add(b, loop.getInductionVar(), 1));
+    copyChunk(b, slot, loop.getRegionIterArgs().drop_front());
+    Values yielded{chunkBehind(b, slot)};
+    llvm::append_range(yielded, next);
     scf::YieldOp::create(b, yielded);
     return Values{loop.getResult(0)};
   });
@@ -111,91 +96,74 @@ void StreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange bl
 void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   Value begin = CursorOp::create(b, columnRing);
   group = GroupOp::create(b);
-  forEachTile(b, {begin, i32(b, 0)}, [&](const Tile &tile, ValueRange carried) {
+  forEachTile(b, {begin, firstChunk(b, group)}, [&](const Tile &tile, ValueRange carried) {
     Value slot = carried[0];
-    Progress progress = {{}, named(carried[1], "product"), {}};
+    Progress progress = {{}, {i32(b, 0), named(carried[1], "chunk")}, {}};
     for (int64_t row = 0; row < rows(); ++row)
       progress.sums.push_back(ZeroOp::create(b, sumType()));
     progress = walkStages(b, tile, slot, progress);
-    Value next = endTile(b, progress.product);
+    Value chunk = endTile(b, progress.next);
     Value firstRow = multiply(b, add(b, multiply(b, tile.window, groups()), GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
       storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, hasLines());
-    return Values{slot, next};
+    return Values{slot, chunk};
   });
   DrainStoresOp::create(b);
 }
 
 /// The last chunk of a tile may have fewer products. The next tile begins with another chunk.
-Value StreamBuilder::endTile(ImplicitLocOpBuilder &b, Value product) {
-  Value inChunk = remainder(b, product, shape.chunkProducts);
-  Value isPartial = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, inChunk, i32(b, 0));
-  ReleaseOp::create(b, blockRing, chunkSlotOf(b, product), isPartial);
-  Value chunks = divide(b, add(b, product, shape.chunkProducts - 1), shape.chunkProducts);
-  return multiply(b, chunks, shape.chunkProducts);
+Value StreamBuilder::endTile(ImplicitLocOpBuilder &b, const Position &next) {
+  Value isPartial = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, next.place, i32(b, 0));
+  return carryIf(b, isPartial, next.chunk, [&] {
+    ReleaseOp::create(b, blockRing, next.chunk);
+    return Values{chunkBehind(b, next.chunk)};
+  })[0];
 }
 
 StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress begin) {
-  Values first = beginVisit(b, word, begin.product).pack();
+  Values first = beginVisit(b, word, begin.next).pack();
   return whileVisits(b, begin, first, [&](Progress &progress, ValueRange values) {
     Visit visit = Visit::unpack(values);
-    Column products = productsOf(b, visit.bits, visit.first);
-    progress.product = products.places.back();
+    Column products = productsOf(b, visit.bits, progress.next.place);
+    Value chunk = progress.next.chunk;
     Value x = loadColumn(b, slot, visit.column, /*first=*/0, columns());
-    progress.sums = issueProducts(b, x, products, progress.sums);
-    Visit next = beginVisit(b, visit.rest, progress.product);
+    progress.sums = issueProducts(b, x, products, chunk, progress.sums);
+    progress.next = positionOf(b, products.end(), chunk);
+    Visit next = beginVisit(b, visit.rest, progress.next);
     for (Value &sum : progress.sums)
       sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-    ColumnChunks chunks = chunksOf(b, visit.first, progress.product);
-    ReleaseOp::create(b, blockRing, chunks.first, chunks.areTwo);
-    ReleaseOp::create(b, blockRing, chunks.last, isMultiple(b, progress.product, shape.chunkProducts));
+    ReleaseOp::create(b, blockRing, chunk, isBehind(b, products.end()));
     return next.pack();
   });
 }
 
-/// The first column of `rest`. Where there is none, no product is waited for.
-StreamBuilder::Visit StreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value rest, Value product) {
+/// The first column of `rest`, whose first product is at `first`. The group has waited for its chunk before, unless
+/// the chunk begins there. Where there is no column, no chunk begins.
+StreamBuilder::Visit StreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value rest, const Position &first) {
   auto [column, bits, others] = firstColumn(b, rest);
+  Column products = productsOf(b, bits, first.place);
   Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
-  auto branch = scf::IfOp::create(b, hasProducts, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    waitForChunks(b, product, chunksOf(b, product, productsOf(b, bits, product).places.back()));
-  }
-  return {column, bits, others, product};
+  carryIf(b, arith::AndIOp::create(b, hasProducts, beginsChunk(b, products)), {}, [&] {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first.place, i32(b, 0));
+    Values behind = carryIf(b, arith::XOrIOp::create(b, isFirst, arith::ConstantIntOp::create(b, 1, 1)), first.chunk,
+                            [&] { return Values{chunkBehind(b, first.chunk)}; });
+    WaitOp::create(b, TypeRange(), blockRing, behind[0]);
+    return Values();
+  });
+  return {column, bits, others};
 }
 
 /// Those of a column of X with the rows of the group that have one there.
 StreamBuilder::Values StreamBuilder::issueProducts(ImplicitLocOpBuilder &b, Value x, const Column &products,
-                                                   ValueRange sums) {
+                                                   Value chunk, ValueRange sums) {
   Type pending = PendingType::get(b.getContext(), columns(), shape.productRows);
   Values issued;
-  for (auto [sum, place, exists] : llvm::zip(sums, products.places, products.exists))
-    issued.push_back(ProductOp::create(b, pending, x, /*a_cursor=*/Value(), viewOfBlock(b, lineOfBlock(b, place)),
-                                       chunkSlotOf(b, place), sum, /*registers=*/Value(), exists, depth(),
-                                       /*columns=*/IntegerAttr()));
+  for (auto [sum, place, exists] : llvm::zip(sums, products.places, products.exists)) {
+    Position block = issued.empty() ? Position{place, chunk} : positionOf(b, place, chunk);
+    issued.push_back(ProductOp::create(b, pending, x, /*a_cursor=*/Value(), viewOfBlock(b, block.place), block.chunk,
+                                       sum, /*registers=*/Value(), exists, depth(), /*columns=*/IntegerAttr()));
+  }
   return issued;
-}
-
-/// Those of the products from place `first` up to `end`.
-StreamBuilder::ColumnChunks StreamBuilder::chunksOf(ImplicitLocOpBuilder &b, Value first, Value end) {
-  Value last = add(b, end, -1);
-  Value areTwo = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunkOf(b, first), chunkOf(b, last));
-  return {chunkSlotOf(b, first), chunkSlotOf(b, last), areTwo};
-}
-
-/// The group has waited for the chunk of the first product before, unless the chunk begins there.
-void StreamBuilder::waitForChunks(ImplicitLocOpBuilder &b, Value first, const ColumnChunks &chunks) {
-  waitIf(b, isMultiple(b, first, shape.chunkProducts), chunks.first);
-  waitIf(b, chunks.areTwo, chunks.last);
-}
-
-void StreamBuilder::waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  WaitOp::create(b, TypeRange(), blockRing, chunk);
 }
 
 } // namespace

@@ -30,21 +30,32 @@ private:
   void buildBody(ImplicitLocOpBuilder &b) override;
   void buildConsumer(ImplicitLocOpBuilder &b);
   Progress beginTile(ImplicitLocOpBuilder &b, const Tile &tile);
-  Values readBlocksOf(ImplicitLocOpBuilder &b, Value chunk);
-  void copyChunk(ImplicitLocOpBuilder &b, Value chunk, ValueRange blocks);
+  /// The chunk of the tile whose blocks are copied next.
+  struct NextCopy {
+    Value chunk, slot; // its number in the plan, and the cursor of the slot that it gets
+    Values blocks;     // their numbers
+
+    Values pack() const;
+    static NextCopy unpack(ValueRange values) { return {values[0], values[1], Values(values.drop_front(2))}; }
+  };
+  NextCopy copyOf(ImplicitLocOpBuilder &b, Value chunk, Value slot);
+  NextCopy copyAfter(ImplicitLocOpBuilder &b, const NextCopy &copy) {
+    return copyOf(b, add(b, copy.chunk, 1), chunkBehind(b, copy.slot));
+  }
+  void copyChunk(ImplicitLocOpBuilder &b, const NextCopy &copy);
 
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) override;
   /// A column whose blocks are in shared memory.
   struct Visit {
-    Value column, bits;  // no bits: there is no column left
-    Value rest;          // the bits of the columns behind it
-    Values slots, lines; // of each row's block: its cursor and its first row there; where it has none, the last one's
+    Value column, bits;    // no bits: there is no column left
+    Value rest;            // the bits of the columns behind it
+    Values chunks, places; // of each row's block; where it has none, the last one's
 
     Values pack() const;
     Visit unpack(ValueRange values) const;
   };
   Visit beginVisit(ImplicitLocOpBuilder &b, Value rest, Progress &progress);
-  void awaitBlocks(ImplicitLocOpBuilder &b, Value end, Progress &progress);
+  void awaitBlocks(ImplicitLocOpBuilder &b, Value bits, const Column &products, Progress &progress);
   Values loadBlocks(ImplicitLocOpBuilder &b, const Visit &visit);
   Value loadPart(ImplicitLocOpBuilder &b, Value slot, Value column, int64_t part) {
     return loadColumn(b, slot, column, part * columnsOfPart, columnsOfPart);
@@ -84,52 +95,58 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   DrainStoresOp::create(b);
 }
 
-/// Carries the chunks that have come so far, and the numbers of the blocks of the chunk that is copied next.
+/// Every tile begins with the first slots of the group. The first of the other values are those of the next copy.
 WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b, const Tile &tile) {
   chunks = readRange(b, PlanSection::chunk_offsets, add(b, multiply(b, tile.window, groups()), group));
-  SmallVector<Values> blocks;
-  for (int64_t chunk = 0; chunk <= chunksAhead(); ++chunk)
-    blocks.push_back(readBlocksOf(b, i32(b, chunk)));
-  BarrierOp::create(b, /*group=*/true); // all threads are done with the slots of the tile before
+  Value first = firstChunk(b, group);
+  SmallVector<NextCopy> copies{copyOf(b, chunks.first, first)};
   for (int64_t chunk = 0; chunk < chunksAhead(); ++chunk)
-    copyChunk(b, i32(b, chunk), blocks[chunk]);
-  Progress progress = {{}, i32(b, 0), {i32(b, 0)}};
-  llvm::append_range(progress.others, blocks.back());
+    copies.push_back(copyAfter(b, copies.back()));
+  BarrierOp::create(b, /*group=*/true); // all threads are done with the slots of the tile before
+  for (const NextCopy &copy : ArrayRef(copies).drop_back())
+    copyChunk(b, copy);
+  Progress progress = {{}, {i32(b, 0), first}, copies.back().pack()};
   for (int64_t sum = 0; sum < rows() * parts(); ++sum)
     progress.sums.push_back(ZeroOp::create(b, sumType()));
   return progress;
 }
 
-/// Those of a chunk of the tile, or where there is none those behind its last one.
-WarpStreamBuilder::Values WarpStreamBuilder::readBlocksOf(ImplicitLocOpBuilder &b, Value chunk) {
-  return readBlocks(b, arith::MinSIOp::create(b, add(b, chunks.first, chunk), chunks.end));
+WarpStreamBuilder::Values WarpStreamBuilder::NextCopy::pack() const {
+  Values all{chunk, slot};
+  llvm::append_range(all, blocks);
+  return all;
+}
+
+/// Behind the tile's chunks there may be none: the blocks are then those behind its last one.
+WarpStreamBuilder::NextCopy WarpStreamBuilder::copyOf(ImplicitLocOpBuilder &b, Value chunk, Value slot) {
+  return {chunk, slot, readBlocks(b, arith::MinSIOp::create(b, chunk, chunks.end))};
 }
 
 /// Behind the last products of a chunk there is no block: any other one takes its place.
-void WarpStreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value chunk, ValueRange blocks) {
-  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, add(b, chunks.first, chunk), chunks.end);
+void WarpStreamBuilder::copyChunk(ImplicitLocOpBuilder &b, const NextCopy &copy) {
+  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, copy.chunk, chunks.end);
   auto copies = CopyGroupOp::create(b, exists);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&copies.getBody());
-  Value slot = chunkSlot(b, group, chunk), zero = i32(b, 0);
-  for (auto [i, block] : llvm::enumerate(blocks)) {
+  Value zero = i32(b, 0);
+  for (auto [i, block] : llvm::enumerate(copy.blocks)) {
     Value stored = arith::MaxSIOp::create(b, named(block, "block"), zero);
-    auto copy = CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{stored, zero, zero}, blockRing, slot,
-                               /*index=*/0);
-    copy.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfBlock(), rowsOfBlock()});
+    auto copyOfBlock =
+        CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{stored, zero, zero}, blockRing, copy.slot, /*index=*/0);
+    copyOfBlock.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfBlock(), rowsOfBlock()});
   }
 }
 
 WarpStreamBuilder::Values WarpStreamBuilder::Visit::pack() const {
   Values all{column, bits, rest};
-  llvm::append_range(all, slots);
-  llvm::append_range(all, lines);
+  llvm::append_range(all, chunks);
+  llvm::append_range(all, places);
   return all;
 }
 
 WarpStreamBuilder::Visit WarpStreamBuilder::Visit::unpack(ValueRange values) const {
   return {named(values[0], "column"), named(values[1], "bits"), named(values[2], "rest"),
-          Values(values.slice(3, slots.size())), Values(values.drop_front(3 + slots.size()))};
+          Values(values.slice(3, chunks.size())), Values(values.drop_front(3 + chunks.size()))};
 }
 
 WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word,
@@ -154,15 +171,17 @@ WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder 
 WarpStreamBuilder::Visit WarpStreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value rest, Progress &progress) {
   Visit visit;
   std::tie(visit.column, visit.bits, visit.rest) = firstColumn(b, rest);
-  Column products = productsOf(b, visit.bits, progress.product);
-  awaitBlocks(b, products.places.back(), progress);
-  progress.product = products.places.back();
-  Value last = add(b, products.places.back(), -1);
-  for (auto [behind, exists] : llvm::zip(ValueRange(products.places).drop_front(), products.exists)) {
+  const Position first = progress.next;
+  Column products = productsOf(b, visit.bits, first.place);
+  awaitBlocks(b, visit.bits, products, progress);
+  progress.next = positionOf(b, products.end(), first.chunk);
+  Value last = add(b, products.end(), -1);
+  for (auto [place, exists] : llvm::zip(products.places, products.exists)) {
     // Where a row has no block, the one before it may be in a slot that is copied again.
-    Value place = rows() == 1 ? last : arith::SelectOp::create(b, exists, add(b, behind, -1), last).getResult();
-    visit.slots.push_back(chunkSlot(b, group, chunkOf(b, place)));
-    visit.lines.push_back(lineOfBlock(b, place));
+    Value own = rows() == 1 ? place : arith::SelectOp::create(b, exists, place, last).getResult();
+    Position block = rows() == 1 ? first : positionOf(b, own, first.chunk);
+    visit.chunks.push_back(block.chunk);
+    visit.places.push_back(block.place);
   }
   return visit;
 }
@@ -170,24 +189,21 @@ WarpStreamBuilder::Visit WarpStreamBuilder::beginVisit(ImplicitLocOpBuilder &b, 
 WarpStreamBuilder::Values WarpStreamBuilder::loadBlocks(ImplicitLocOpBuilder &b, const Visit &visit) {
   auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementType());
   Values blocks;
-  for (auto [slot, line] : llvm::zip(visit.slots, visit.lines))
-    blocks.push_back(LoadFragmentOp::create(b, type, viewOfBlock(b, line), slot));
+  for (auto [chunk, place] : llvm::zip(visit.chunks, visit.places))
+    blocks.push_back(LoadFragmentOp::create(b, type, viewOfBlock(b, place), chunk));
   return blocks;
 }
 
-/// Waits for the blocks of the products up to `end`. A column has at most as many products as a chunk, so that at most
-/// one chunk begins there.
-void WarpStreamBuilder::awaitBlocks(ImplicitLocOpBuilder &b, Value end, Progress &progress) {
-  Value come = named(progress.others.front(), "come");
-  Value begins = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, multiply(b, come, shape.chunkProducts));
+/// Where a chunk begins: waits for its copies, and starts later ones.
+void WarpStreamBuilder::awaitBlocks(ImplicitLocOpBuilder &b, Value bits, const Column &products, Progress &progress) {
+  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
+  Value begins = arith::AndIOp::create(b, hasProducts, beginsChunk(b, products));
   progress.others = carryIf(b, begins, progress.others, [&] {
     AwaitCopiesOp::create(b, chunksAhead() - 1);
     BarrierOp::create(b, /*group=*/true);
-    Value chunk = add(b, come, chunksAhead());
-    copyChunk(b, chunk, ValueRange(progress.others).drop_front());
-    Values next{add(b, come, 1)};
-    llvm::append_range(next, readBlocksOf(b, add(b, chunk, 1)));
-    return next;
+    const NextCopy copy = NextCopy::unpack(progress.others);
+    copyChunk(b, copy);
+    return copyAfter(b, copy).pack();
   });
 }
 

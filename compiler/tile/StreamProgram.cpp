@@ -82,8 +82,27 @@ void StreamProgram::copyColumns(ImplicitLocOpBuilder &b, const Tile &tile, Value
   }
 }
 
-Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value line) {
+Value StreamProgram::isBehind(ImplicitLocOpBuilder &b, Value place) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, i32(b, shape.chunkProducts));
+}
+
+StreamProgram::Position StreamProgram::positionOf(ImplicitLocOpBuilder &b, Value place, Value chunk) {
+  Values cursor = carryIf(b, isBehind(b, place), chunk, [&] { return Values{chunkBehind(b, chunk)}; });
+  return {remainder(b, place, shape.chunkProducts), cursor[0]};
+}
+
+Value StreamProgram::beginsChunk(ImplicitLocOpBuilder &b, const Column &products) {
+  Value first = products.places.front();
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, i32(b, 0));
+  if (rows() == 1)
+    return isFirst;
+  Value reachesNext = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, products.end(), i32(b, shape.chunkProducts));
+  return arith::OrIOp::create(b, isFirst, reachesNext);
+}
+
+Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value place) {
   MLIRContext *context = b.getContext();
+  Value line = multiply(b, place, rowsOfBlock());
   auto type = matrix.getTransposed() ? ViewType::get(context, depth(), shape.productRows, elementType(), Major::mn)
                                      : ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
   return named(ViewOp::create(b, type, blockRing, line, /*column=*/Value(), /*index=*/0), "w");
@@ -95,7 +114,7 @@ Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value line) {
 
 StreamProgram::Values StreamProgram::Progress::pack(ValueRange more) const {
   Values all(sums);
-  all.push_back(product);
+  all.append({next.place, next.chunk});
   llvm::append_range(all, others);
   llvm::append_range(all, more);
   return all;
@@ -104,8 +123,8 @@ StreamProgram::Values StreamProgram::Progress::pack(ValueRange more) const {
 StreamProgram::Progress StreamProgram::Progress::unpack(ValueRange values) const {
   for (Value sum : values.take_front(sums.size()))
     named(sum, "sum");
-  return {Values(values.take_front(sums.size())), named(values[sums.size()], "product"),
-          Values(values.slice(sums.size() + 1, others.size()))};
+  Position position = {named(values[sums.size()], "place"), named(values[sums.size() + 1], "chunk")};
+  return {Values(values.take_front(sums.size())), position, Values(values.slice(sums.size() + 2, others.size()))};
 }
 
 /// The word of the next stage is loaded while the group works on this one.
@@ -150,16 +169,24 @@ StreamProgram::Progress StreamProgram::whileVisits(ImplicitLocOpBuilder &b, cons
   return progress.unpack(loop.getResults());
 }
 
-/// Without bits the column is any one, and its bits are none.
+/// The quotient of a number below 32. LLVM divides such a number in 8 bits, in twice as many instructions.
+static Value divideSmall(ImplicitLocOpBuilder &b, Value number, int64_t by) {
+  constexpr int64_t one = 1024;
+  return divide(b, multiply(b, number, (one + by - 1) / by), one);
+}
+
+/// Without bits the column is none of the stage, and its bits are none. The highest bit stands for that: of 0, the
+/// number of trailing zeros takes a second instruction.
 std::tuple<Value, Value, Value> StreamProgram::firstColumn(ImplicitLocOpBuilder &b, Value word) {
-  Value column = remainder(b, divide(b, math::CountTrailingZerosOp::create(b, word), rows()), shape.stageColumns);
+  Value marked = arith::OrIOp::create(b, word, i32(b, INT32_MIN));
+  Value column = divideSmall(b, math::CountTrailingZerosOp::create(b, marked), rows());
   Value shift = multiply(b, column, rows());
   Value bits = remainder(b, arith::ShRUIOp::create(b, word, shift), int64_t(1) << rows());
   return {column, bits, arith::XOrIOp::create(b, word, arith::ShLIOp::create(b, bits, shift))};
 }
 
-StreamProgram::Column StreamProgram::productsOf(ImplicitLocOpBuilder &b, Value bits, Value product) {
-  Column column = {{}, {product}};
+StreamProgram::Column StreamProgram::productsOf(ImplicitLocOpBuilder &b, Value bits, Value place) {
+  Column column = {{}, {place}};
   for (int64_t row = 0; row < rows(); ++row) {
     Value bit = remainder(b, divide(b, bits, int64_t(1) << row), 2);
     column.exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));

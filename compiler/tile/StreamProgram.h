@@ -29,17 +29,22 @@ protected:
     return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
   }
 
-  /// The values that the loops of a group carry: the sums of its rows, the number of its next product in its stream,
-  /// and others that its program needs.
+  /// Where a product is in the stream of its group.
+  struct Position {
+    mlir::Value place; // in its chunk
+    mlir::Value chunk; // the cursor of that chunk in the ring of blocks
+  };
+  /// The values that the loops of a group carry: the sums of its rows, the position of its next product, and others
+  /// that its program needs.
   struct Progress {
     Values sums;
-    mlir::Value product;
+    Position next;
     Values others;
 
     Values pack(mlir::ValueRange more = {}) const;
     /// The first values are those of pack(); behind them there may be more.
     Progress unpack(mlir::ValueRange values) const;
-    size_t count() const { return sums.size() + 1 + others.size(); }
+    size_t count() const { return sums.size() + 2 + others.size(); }
   };
   /// Walks the stages of a window. `slot` becomes the one behind the last stage.
   Progress walkStages(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value &slot, Progress progress);
@@ -58,10 +63,12 @@ protected:
   /// The products of one column of X with the rows of the group.
   struct Column {
     Values exists; // i1 for each row
-    Values places; // the number of each row's product, and the one behind the last
+    Values places; // those of each row's product and of the one behind the last, from the chunk of the first one on
+
+    mlir::Value end() const { return places.back(); }
   };
-  /// `bits` has a bit for each row, and `product` is the number of the first one.
-  Column productsOf(mlir::ImplicitLocOpBuilder &b, mlir::Value bits, mlir::Value product);
+  /// `bits` has a bit for each row, and `place` is that of the first product.
+  Column productsOf(mlir::ImplicitLocOpBuilder &b, mlir::Value bits, mlir::Value place);
   /// A column of the stage as an operand, X^T: `count` of its rows from `first` on.
   mlir::Value loadColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value column, int64_t first,
                          int64_t count);
@@ -76,18 +83,22 @@ protected:
   int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
   /// The same for the blocks of a product.
   int64_t rowsOfBlock() { return matrix.getTransposed() ? depth() : shape.productRows; }
-  mlir::Value chunkOf(mlir::ImplicitLocOpBuilder &b, mlir::Value product) {
-    return divide(b, product, shape.chunkProducts);
+  /// The cursors of a group's first chunk, and of the chunk behind another one. Slot s belongs to group s mod groups.
+  mlir::Value firstChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value group) {
+    return CursorOp::create(b, blockRing, group);
   }
-  /// The place in the ring of blocks of a chunk of a group. Slot s belongs to group s mod groups.
-  mlir::Value chunkSlot(mlir::ImplicitLocOpBuilder &b, mlir::Value group, mlir::Value chunk) {
-    return CursorOp::create(b, blockRing, add(b, multiply(b, chunk, groups()), group));
+  mlir::Value chunkBehind(mlir::ImplicitLocOpBuilder &b, mlir::Value chunk) {
+    return NextOp::create(b, blockRing, chunk, /*step=*/groups());
   }
-  /// The first row in its slot of the blocks of a product, and the part of a slot from such a row on.
-  mlir::Value lineOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value product) {
-    return multiply(b, remainder(b, product, shape.chunkProducts), rowsOfBlock());
-  }
-  mlir::Value viewOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value line);
+  /// Whether a place is in the chunk behind that of place 0.
+  mlir::Value isBehind(mlir::ImplicitLocOpBuilder &b, mlir::Value place);
+  /// The position of a place that may be in the chunk behind `chunk`.
+  Position positionOf(mlir::ImplicitLocOpBuilder &b, mlir::Value place, mlir::Value chunk);
+  /// Whether a chunk begins at one of the products of a column, if it has any: at most one does. It is the chunk of
+  /// the first product or the one behind it.
+  mlir::Value beginsChunk(mlir::ImplicitLocOpBuilder &b, const Column &products);
+  /// The part of a slot with the blocks of the product at a place of it.
+  mlir::Value viewOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value place);
 
   StreamShape shape;
   mlir::Value columnRing, blockRing;

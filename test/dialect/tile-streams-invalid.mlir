@@ -174,3 +174,15 @@ gpu.module @kernels {
     %fragment = sparsec.load_fragment %a[%c] {as_b} : <64, 64, bf16, k> -> <64, 64, bf16>
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @next_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    // expected-error @+1 {{'sparsec.next' op expects a step that divides the stages, 4, but got 3}}
+    %next = sparsec.next %ring[%c] {step = 3} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+  }
+}

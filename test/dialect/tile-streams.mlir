@@ -44,6 +44,8 @@ gpu.module @kernels {
     sparsec.role "w0" thread(1) registers(32) {
       %zero = arith.constant 0 : i32
       %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
+      // CHECK: sparsec.next %{{.*}}[%{{.*}}] {step = 3 : i64}
+      %next = sparsec.next %blocks[%c] {step = 3 : i64} : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
       // CHECK: sparsec.copy {{.*}} {index = 0 : i64, lines, rows = array<i64: 96, 32>}
       sparsec.copy %w[%zero, %zero, %zero] to %blocks[%c] {index = 0 : i64, lines, rows = array<i64: 96, 32>} : !sparsec.bsr<?x?xbf16, block = 32x32>, <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
     }

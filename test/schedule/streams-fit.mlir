@@ -73,7 +73,7 @@ sparsec.kernel @most_columns(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tens
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects products of a column to be between 1 and 5, but got 6}}
+// expected-error @+1 {{planned_schedules expects products of a column to be between 1 and 4, but got 6}}
 sparsec.kernel @products_of_column(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 576, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

@@ -22,12 +22,12 @@ static Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns) {
 
 Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value row, Value column) {
   int64_t index = view.getIndex(), rows = ring.bufferRows(index), stripBytes = ring.stripBytes(index);
-  Value first = ring.slotPointer(index, b.i32(0));
+  Value first = ptx::wgmmaAddress(b, ring.slotPointer(index, b.i32(0)));
   if (row)
-    first = b.byteOffset(first, b.mul(row, stripBytes));
+    first = b.add(first, b.mul(row, stripBytes / vectorBytes));
   if (column)
-    first = b.byteOffset(first, b.mul(column, ring.elementBytes(index) * rows));
-  return ptx::wgmmaAddress(b, first);
+    first = b.add(first, b.mul(column, ring.elementBytes(index) * rows / vectorBytes));
+  return first;
 }
 
 /// The address of an operand in its slot, in units of descriptors.
