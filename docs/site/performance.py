@@ -72,7 +72,7 @@ def products(path, folder, name):
 
 
 def attention(path):
-    """The section of a file of bench/attention.py."""
+    """The section of a file of bench/attention/measure.py."""
     report = json.loads(path.read_text(encoding="utf-8"))
     parts = [
         f"PyTorch {report['torch']}, cuDNN {report['cudnn']}, {_PLANS[report['plan']]}. TFLOP/s count visible blocks "

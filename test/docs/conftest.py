@@ -4,5 +4,5 @@
 import sys
 from pathlib import Path
 
-for _folder in ("docs/site", "bench"):
+for _folder in ("docs/site", "bench", "bench/suite"):
     sys.path.insert(0, str(Path(__file__).parents[2] / _folder))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page about performance that bench/write_report.py makes of results of bench/suite.py."""
+"""The page about performance that bench/suite/write_report.py makes of results of bench/suite/measure.py."""
 
 import hashlib
 import json
@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import counters
 import pictures
 import pytest
-import suite_results
 import write_report
-from suite_cases import CUBE, Case
+from profiles import CUBE, Case
+from records import Results, crossover, newest
 
 REPOSITORY = Path(__file__).parents[2]
 DENSE_MS = 4.0
 SESSION = {
     "record": "session", "session": 1, "date": "2026-01-02T03:04:05+00:00",
-    "command": ["bench/suite.py", "--x", "build/release/bin", "--out", "/mnt/o.jsonl"],
+    "command": ["bench/former.py", "--x", "build/release/bin", "--out", "/mnt/o.jsonl"],
     "profile": "quick", "commit": "abc", "launches": 15,
     "machine": {"name": "A GPU", "driver_version": "1.2", "memory.total": "3 MiB", "clocks.max.sm": "4 MHz",
                 "clocks.max.mem": "5 MHz", "power.limit": "6 W"},
@@ -44,7 +44,7 @@ def record(library, case, speedup=None, failure=None, **more):
 
 def report(*records):
     lines = [json.dumps(each) for each in (SESSION, *records)]
-    return write_report.Report(suite_results.Results(lines), "bench/results/m/x-suite.jsonl")
+    return write_report.Report(Results(lines), "bench/results/m/x-suite.jsonl")
 
 
 def section(page, title):
@@ -62,7 +62,7 @@ def section(page, title):
     ([(0.1, 9), (0.5, 1.0)], ("above", 0.5)),
 ])  # fmt: skip
 def test_crossover(points, expected):
-    kind, density = suite_results.crossover(points)
+    kind, density = crossover(points)
     assert (kind, density) == (expected[0], pytest.approx(expected[1]))
 
 
@@ -75,18 +75,18 @@ def test_crossover_is_told():
 def test_the_last_record_of_a_case_counts():
     case = Case(CUBE, 64, 0.5)
     failed = record("triton", case, failure="out of memory")
-    results = suite_results.Results(map(json.dumps, [SESSION, failed, record("triton", case, 2), SESSION]))
+    results = Results(map(json.dumps, [SESSION, failed, record("triton", case, 2), SESSION]))
     assert (len(results.results), len(results.failures)) == (1, 0)
-    results = suite_results.Results(map(json.dumps, [SESSION, record("triton", case, 2), failed]))
+    results = Results(map(json.dumps, [SESSION, record("triton", case, 2), failed]))
     assert (len(results.results), len(results.failures)) == (0, 1)
 
 
 def test_newest_file(tmp_path):
-    assert suite_results.newest(tmp_path) is None
+    assert newest(tmp_path) is None
     for name in ("b/2026-01-03-suite.jsonl", "a/2026-02-01-suite.jsonl", "b/2026-03-01.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
-    assert suite_results.newest(tmp_path) == tmp_path / "a" / "2026-02-01-suite.jsonl"
+    assert newest(tmp_path) == tmp_path / "a" / "2026-02-01-suite.jsonl"
 
 
 # ---- The page --------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_speed_and_crossover_of_libraries():
     assert "| cuSPARSE BSR | 1 | `bf16 8192x8192x8192 64 kn_mn random 0.5` | not \\| supported |" in page
     assert "| sparsec | 5 | 30.0% | 30.0% |" in section(page, "## Spread")
     for text in ("| GPU | A GPU, 3 MiB |", "| driver | 1.2 |", "| commit | abc |", "SM clock 2 MHz", "up to 9 W",
-                 "bench/suite.py --x bin --out o.jsonl\n", "`bench/results/m/x-suite.jsonl`"):  # fmt: skip
+                 "bench/suite/measure.py --x bin --out o.jsonl\n", "`bench/results/m/x-suite.jsonl`"):  # fmt: skip
         assert text in page
     assert "none failed" not in page
     for title in ("## Skewed masks", "## Blocks a row", "## Sizes", "## Widths", "## sparsec by block and density",
@@ -269,14 +269,14 @@ def test_old_pictures_are_removed(tmp_path):
 
 
 def test_the_page_is_that_of_the_newest_results():
-    file = suite_results.newest(REPOSITORY / "bench" / "results")
+    file = newest(REPOSITORY / "bench" / "results")
     page, index = REPOSITORY / "docs" / "performance.md", REPOSITORY / "docs" / "site" / "pages" / "index.md"
     assert page.exists() == (file is not None)
     assert ("\ndocs/performance\n" in index.read_text()) == page.exists()
     if not file:
         return
     made = write_report.report_of(file)
-    assert page.read_text() == made.markdown(), "bench/write_report.py writes another page"
+    assert page.read_text() == made.markdown(), "bench/suite/write_report.py writes another page"
     folder = page.parent / write_report.PICTURES
     names = {path.name for path in folder.iterdir()}
     assert names == {f"{name}.{kind}" for name in made.pictures for kind in ("svg", "png")}

@@ -173,7 +173,7 @@ TEST(RecordedProducts, WrongModelsRankWorse) {
 
 namespace {
 
-/// One case of bench/attention.py.
+/// One case of bench/attention/measure.py.
 struct AttentionRecord {
   std::string name, target;
   AttentionDescription problem;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The patterns and cases of attention.py, against definitions element by element; needs neither torch nor a GPU."""
+"""The patterns and cases of measure.py, against definitions element by element; needs neither torch nor a GPU."""
 import itertools
 import unittest
 
-import attention_cases
-import attention_patterns as patterns
-from attention import SOURCES
+import patterns
+from cases import GROUPS, Case
+from measure import SOURCES
 
 
 class Patterns(unittest.TestCase):
@@ -106,17 +106,17 @@ class Patterns(unittest.TestCase):
 
 class Cases(unittest.TestCase):
     def test_every_kernel_has_a_source_and_a_case(self):
-        cases = [case for group in attention_cases.GROUPS.values() for case in group()]
+        cases = [case for group in GROUPS.values() for case in group()]
         named = {case.kernel for case in cases} | {case.baseline.kernel for case in cases if case.baseline}
         self.assertEqual(named, {path.stem for path in SOURCES.glob("*.mlir")})
 
     def test_labels_differ(self):
-        for name, group in attention_cases.GROUPS.items():
+        for name, group in GROUPS.items():
             labels = [case.label for case in group()]
             self.assertEqual(len(labels), len(set(labels)), name)
 
     def test_window_counts_its_pairs(self):
-        case = attention_cases.Case("window", "", 64, 1, 1, 50, causal=True, window=7)
+        case = Case("window", "", 64, 1, 1, 50, causal=True, window=7)
         self.assertEqual(case.pairs, sum(max(0, query - 6) <= key <= query
                                          for query in range(50) for key in range(50)))
 

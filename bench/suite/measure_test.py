@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""suite.py with programs that are scripts: what it runs, records, leaves out and goes on with. Needs no GPU."""
+"""measure.py with programs that are scripts: what it runs, records, leaves out and goes on with. Needs no GPU."""
 
 import contextlib
 import io
@@ -15,9 +15,9 @@ from pathlib import Path
 from unittest import mock
 
 import counters
-import suite
-import suite_cases
-from suite_cases import Case, Group
+import measure
+import profiles
+from profiles import Case, Group
 
 HERE = Path(__file__).resolve().parent
 
@@ -79,15 +79,15 @@ class SuiteCase(unittest.TestCase):
         path.chmod(0o755)
 
     def options(self, *words):
-        return suite.parse_arguments(["--programs", str(self.folder), "--kernels", "K1", "--kernels", "K2", "--out",
+        return measure.parse_arguments(["--programs", str(self.folder), "--kernels", "K1", "--kernels", "K2", "--out",
                                       str(self.out), "--commit=abc", f"--nvidia-smi={self.folder / 'nvidia-smi'}",
                                       f"--competitor={self.folder / 'competitor'}", *words])  # fmt: skip
 
     def run_suite(self, groups, *words):
         """Runs a profile of these groups. Returns whether it is whole, its text, and the records of the file."""
         text = io.StringIO()
-        with mock.patch.dict(suite_cases.PROFILES, quick=lambda: iter(groups)), contextlib.redirect_stdout(text):
-            with suite.Suite(self.options(*words), suite.Results(self.out)) as run:
+        with mock.patch.dict(profiles.PROFILES, quick=lambda: iter(groups)), contextlib.redirect_stdout(text):
+            with measure.Suite(self.options(*words), measure.Results(self.out)) as run:
                 whole = run.run()
         return whole, text.getvalue(), [json.loads(line) for line in self.out.read_text().splitlines()]
 
@@ -141,7 +141,7 @@ class Runs(SuiteCase):
 
     def test_a_case_that_takes_too_long_is_a_failure(self):
         self.program("competitor", "import sys, time\nsys.stdin.readline()\ntime.sleep(600)")
-        with mock.patch.object(suite, "CASE_SECONDS", 0):
+        with mock.patch.object(measure, "CASE_SECONDS", 0):
             _, _, records = self.run_suite([Group("g", cases(16, 48), ("triton",))])
         self.assertEqual([each["failure"] for each in records[1:]], ["it took more than 0 s"] * 2)
 
@@ -155,10 +155,10 @@ class Runs(SuiteCase):
     def test_time_limit_keeps_what_was_measured(self):
         def child(command):
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            raise suite.TimeIsUp
+            raise measure.TimeIsUp
 
         groups = [Group("g", cases(16, 64), ("sparsec",))]
-        with mock.patch.object(suite.Suite, "child", side_effect=child):
+        with mock.patch.object(measure.Suite, "child", side_effect=child):
             whole, text, records = self.run_suite(groups)
         self.assertFalse(whole)
         self.assertEqual([each["record"] for each in records], ["session", "result"])
@@ -166,26 +166,26 @@ class Runs(SuiteCase):
 
     def test_time_limit_ends_children(self):
         sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
-        with suite.Suite(self.options("--time-limit=0"), suite.Results(self.out)) as run:
-            with self.assertRaises(suite.TimeIsUp):
+        with measure.Suite(self.options("--time-limit=0"), measure.Results(self.out)) as run:
+            with self.assertRaises(measure.TimeIsUp):
                 run.child(sleep)
-            competitor = suite.Competitor(sleep, run.log)
-            with self.assertRaises(suite.TimeIsUp):
+            competitor = measure.Competitor(sleep, run.log)
+            with self.assertRaises(measure.TimeIsUp):
                 competitor.ask({"key": "k"}, time.monotonic())
             competitor.stop()
             self.assertIsNotNone(competitor.process.returncode)
 
     def test_command_line(self):
         def ends(groups, *words):
-            arguments = ["suite.py", f"--programs={self.folder}", "--kernels=K", f"--out={self.out}",
+            arguments = ["measure.py", f"--programs={self.folder}", "--kernels=K", f"--out={self.out}",
                          f"--nvidia-smi={self.folder / 'nvidia-smi'}", *words]  # fmt: skip
             with (
-                mock.patch.dict(suite_cases.PROFILES, quick=lambda: iter(groups)),
+                mock.patch.dict(profiles.PROFILES, quick=lambda: iter(groups)),
                 mock.patch.object(sys, "argv", arguments),
                 contextlib.redirect_stdout(io.StringIO()) as text,
                 self.assertRaises(SystemExit) as end,
             ):
-                suite.main()
+                measure.main()
             return end.exception.code, text.getvalue()
 
         right, wrong = [Group("g", cases(16), ("sparsec",))], [Group("g", cases(16, 32), ("sparsec",))]
@@ -198,20 +198,20 @@ class Runs(SuiteCase):
         self.assertEqual(ends(wrong, "--time-limit=0")[0], 3)
 
     def test_clocks(self):
-        clocks = suite.Clocks(str(self.folder / "nvidia-smi"))
+        clocks = measure.Clocks(str(self.folder / "nvidia-smi"))
         while len(clocks.samples) < 3:  # the line with a value that the card does not tell is no sample
             time.sleep(0.01)
         clocks.stop()
         self.assertEqual(clocks.since(0)["sm_mhz"], [100, 1500, 1900])
         self.assertEqual(clocks.since(0)["power_w"], [50.5, 650, 690])
         self.assertEqual(clocks.since(time.monotonic() + 1), {})
-        self.assertEqual(suite.Clocks(str(self.folder / "gone")).since(0), {})
+        self.assertEqual(measure.Clocks(str(self.folder / "gone")).since(0), {})
 
     def test_command_of_sparsec_bench(self):
         file = self.folder / "a-matrix.smtx"
         file.write_text("2, 8, 5\n")
         listed = [*cases(16), *cases(64, mask="band"), Case((192, 384, 64), 96, 5 / 16, str(file))]
-        command = suite.sparsec_command(self.options(), listed, launches=11)
+        command = measure.sparsec_command(self.options(), listed, launches=11)
         self.assertEqual(command[1:], [
             "--size=192x384x64", f"--mask=random,band,{file}", "--density=0.5", "--plan=with", "--launches=11",
             "--kernels=K1", "--kernels=K2", "--case=block=16,layout=kn_mn,mask=random,type=bf16,density=0.5",
@@ -220,42 +220,42 @@ class Runs(SuiteCase):
         ])  # fmt: skip
         row = {"size": [192, 384, 64], "block": [96, 96], "density": 0.3125, "mask": "a-matrix", "layouts": "kn_mn",
                "type": "bf16"}  # fmt: skip
-        self.assertEqual(suite.row_key(row), listed[2].key)
+        self.assertEqual(measure.row_key(row), listed[2].key)
 
 
 class Cases(unittest.TestCase):
     def test_profiles(self):
-        listed = {name: suite_cases.tasks(name) for name in suite_cases.PROFILES}
+        listed = {name: profiles.tasks(name) for name in profiles.PROFILES}
         self.assertLessEqual(set(listed["quick"]), set(listed["full"]))
         for name, tasks in listed.items():
             self.assertEqual(len({(library, case.key) for library, case in tasks}), len(tasks), name)
             for library, case in tasks:
-                self.assertIn(library, suite_cases.LIBRARIES)
+                self.assertIn(library, profiles.LIBRARIES)
                 self.assertTrue(0 < case.density <= 1, case)
                 if case.mask.endswith(".smtx"):
                     rows, columns = map(int, Path(case.mask).read_text().split("\n")[0].split(",")[:2])
                     self.assertEqual(case.grid, (rows, columns))
                 self.assertEqual((case.size[0] % case.block, case.size[1] % case.block), (0, 0), case)
                 # Other libraries have one type and one layout here.
-                if library in suite_cases.COMPETITORS:
+                if library in profiles.COMPETITORS:
                     self.assertEqual((case.layouts, case.dtype), ("kn_mn", "bf16"), case)
 
     def test_every_library_multiplies_a_full_matrix(self):
-        tasks = suite_cases.tasks("quick")
-        for library in ("sparsec", *suite_cases.COMPETITORS):
-            self.assertIn((library, Case(suite_cases.CUBE, 64, 1.0)), tasks)
+        tasks = profiles.tasks("quick")
+        for library in ("sparsec", *profiles.COMPETITORS):
+            self.assertIn((library, Case(profiles.CUBE, 64, 1.0)), tasks)
 
     def test_full_has_what_it_promises(self):
-        found = [case for library, case in suite_cases.tasks("full") if library == "sparsec"]
+        found = [case for library, case in profiles.tasks("full") if library == "sparsec"]
         self.assertLessEqual({4096, 65536}, {case.size[0] for case in found})
-        random = {case.density for case in found if case.mask == "random" and case.size == suite_cases.CUBE}
+        random = {case.density for case in found if case.mask == "random" and case.size == profiles.CUBE}
         self.assertTrue({0.5, 0.05} <= random)
         per_row = {round(case.density * case.grid[1]) for case in found if case.mask == "uniform"}
         self.assertLessEqual({8, 16, 32, 64}, per_row)
 
     def test_masks_are_those_of_sparsec_mask(self):
-        kinds = set(re.findall(r'^    \{"([a-z-]+)", "', (HERE / "masks.cpp").read_text(), re.MULTILINE))
-        used = {case.mask for _, case in suite_cases.tasks("full") if not case.mask.endswith(".smtx")}
+        kinds = set(re.findall(r'^    \{"([a-z-]+)", "', (HERE.parent / "masks.cpp").read_text(), re.MULTILINE))
+        used = {case.mask for _, case in profiles.tasks("full") if not case.mask.endswith(".smtx")}
         self.assertEqual(used, kinds)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cases of suite.py: what its profiles measure, and with which libraries."""
+"""The cases of the suite: what its profiles measure, and with which libraries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 CUBE = (8192, 8192, 8192)
 BLOCKS = (128, 64, 32, 16)
-DLMC = Path(__file__).resolve().parents[1] / "examples" / "data" / "transformer-magnitude-0.95-q512x512.smtx"
+DLMC = Path(__file__).resolve().parents[2] / "examples" / "data" / "transformer-magnitude-0.95-q512x512.smtx"
 SKEWED = ("uniform", "power-law", "dense-rows", "empty-rows", "band", "arrow", "block-diagonal")
 COMPETITORS = ("triton", "cusparse-ell", "cusparse-bsr", "torch-bsr")
 LIBRARIES = ("sparsec", *COMPETITORS, "counters")

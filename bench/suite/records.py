@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The results of suite.py, as reports need them."""
+"""The results of the suite, as reports need them."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 
 def newest(results: Path) -> Path | None:
-    """The newest file of suite.py below a folder, by the date in its name."""
+    """The newest file of measure.py below a folder, by the date in its name."""
     files = sorted(results.glob("*/*-suite.jsonl"), key=lambda path: path.name)
     return files[-1] if files else None
 

@@ -12,13 +12,17 @@ The kernels: the target bench-kernels, or test/device/build_kernels.sh --sources
 import argparse
 import json
 import pathlib
+import sys
 import time
 
-from attention_cases import GROUPS
-from attention_runtime import DeviceLists, Runtime, dense
+from cases import GROUPS
+from runtime import DeviceLists, Runtime, dense
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
+
 from torch_timer import Timer
 
-SOURCES = pathlib.Path(__file__).resolve().parent / "attention"
+SOURCES = pathlib.Path(__file__).resolve().parent
 
 
 class Problem:

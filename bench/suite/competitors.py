@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the block-sparse product of another library beside torch's dense product: a child process of suite.py.
+"""Times the block-sparse product of another library beside torch's dense product: a child process of measure.py.
 
-    bench/competitors.py LIBRARY [--device=cuda]     LIBRARY: torch-bsr, triton, cusparse-bsr, cusparse-ell
+    bench/suite/competitors.py LIBRARY [--device=cuda]     LIBRARY: torch-bsr, triton, cusparse-bsr, cusparse-ell
 
 Reads a case from every line of the standard input, as JSON: {"key", "size": [M, K, N], "block", "pattern": a file
 .smtx}. Writes a line for each: its key and the times of the fastest way that gave the right result, or its key and
@@ -23,6 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
 from torch_timer import Timer
 
 SAMPLED_ROWS = 64

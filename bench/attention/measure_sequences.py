@@ -12,8 +12,12 @@ library: cmake -DBUILD_SHARED_LIBS=ON
 import argparse
 import math
 import pathlib
+import sys
 
-from attention_runtime import Runtime, dense
+from runtime import Runtime, dense
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
+
 from torch_timer import Timer
 
 DIMENSION = 128

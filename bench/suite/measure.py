@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures block-sparse products of sparsec and of other libraries beside the dense product, each library in a process
 of its own, and adds every result to one file as a line of JSON. Cases that the file has are left out: an ended run goes
-on where it stopped. suite_cases.py has the cases of the profiles.
+on where it stopped. profiles.py has the cases of the profiles.
 
-    bench/suite.py --programs build/release/bin --kernels DIR --out results.jsonl [--profile=quick] [--time-limit=360]
+    bench/suite/measure.py --programs build/release/bin --kernels DIR --out results.jsonl [--profile=quick]
+        [--time-limit=360]
 
 The programs are sparsec-bench and sparsec-mask, DIR is from the target bench-kernels. Other libraries need torch, the
 counters need ncu. A line has one of these under "record": "session" (machine, driver, commit, command, date), "result",
@@ -30,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 import counters
-import suite_cases
-from suite_cases import Case
+import profiles
+from profiles import Case
 
 HERE = Path(__file__).resolve().parent
 CASE_SECONDS = 120  # for one case of another library
@@ -161,7 +162,7 @@ class Suite:
             "record": "session",
             "session": self.session,
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "command": ["bench/suite.py", *sys.argv[1:]],
+            "command": ["bench/suite/measure.py", *sys.argv[1:]],
             "profile": self.options.profile,
             "commit": commit,
             "machine": dict(zip(MACHINE, map(str.strip, line.splitlines()[0].split(",")), strict=True)) if line else {},
@@ -171,7 +172,7 @@ class Suite:
     def run(self) -> bool:
         """Measures what is not done. False when time ran out before."""
         done = self.results.done(self.options.retry_failures)
-        listed = suite_cases.tasks(self.options.profile, tuple(self.options.libraries))
+        listed = profiles.tasks(self.options.profile, tuple(self.options.libraries))
         pending = [(library, case) for library, case in listed if (library, case.key) not in done]
         self.total, self.finished = len(listed), len(listed) - len(pending)
         if not pending:
@@ -347,9 +348,9 @@ class Competitor:
 
 def names_of(text: str) -> list[str]:
     names = text.split(",")
-    wrong = [name for name in names if name not in suite_cases.LIBRARIES]
+    wrong = [name for name in names if name not in profiles.LIBRARIES]
     if wrong:
-        raise argparse.ArgumentTypeError(f"expects {', '.join(suite_cases.LIBRARIES)}, but got '{wrong[0]}'")
+        raise argparse.ArgumentTypeError(f"expects {', '.join(profiles.LIBRARIES)}, but got '{wrong[0]}'")
     return names
 
 
@@ -360,9 +361,9 @@ def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--out", type=Path, required=True, help="the results; a file beside it has the programs' output"
     )
-    parser.add_argument("--profile", choices=suite_cases.PROFILES, default="quick")
-    parser.add_argument("--libraries", type=names_of, default=list(suite_cases.LIBRARIES),
-                        help=f"of {','.join(suite_cases.LIBRARIES)} (default: all)")  # fmt: skip
+    parser.add_argument("--profile", choices=profiles.PROFILES, default="quick")
+    parser.add_argument("--libraries", type=names_of, default=list(profiles.LIBRARIES),
+                        help=f"of {','.join(profiles.LIBRARIES)} (default: all)")  # fmt: skip
     parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds, after which it stops")
     parser.add_argument("--launches", type=int, default=15, help="of sparsec-bench (default: 15)")
     parser.add_argument("--retry-failures", action="store_true", help="measures cases that failed before again")

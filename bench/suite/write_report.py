@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/performance.md and its pictures from results of suite.py. PYTHONPATH has the package sparsec, and PNG
+"""Writes docs/performance.md and its pictures from results of measure.py. PYTHONPATH has the package sparsec, and PNG
 pictures need cairosvg. Nothing in the page is written by hand.
 
-    bench/write_report.py [--results=bench/results/MACHINE/DATE-suite.jsonl] [--docs=docs]
+    bench/suite/write_report.py [--results=bench/results/MACHINE/DATE-suite.jsonl] [--docs=docs]
 
 Without --results it takes the newest such file.
 """
@@ -14,12 +14,15 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import pictures
-from suite_results import NAMES, Record, Results, crossover, libraries_of, newest, ordered, share, speedup
+from records import NAMES, Record, Results, crossover, libraries_of, newest, ordered, share, speedup
 
 from sparsec.charts import Bar, Line, bar_chart, line_chart
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
+import pictures
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 CUBE = [8192, 8192, 8192]
 PICTURES = "images/performance"
 LAYOUTS = {"kn_mn": "X as K x N, Y as M x N", "nk_nm": "y = x Wᵀ: X as N x K, Y as N x M"}
@@ -37,6 +40,7 @@ COUNTERS = (
     ("shared memory a CTA, KiB", "shared_memory_bytes", 1 / 1024, ".1f"),
     ("branch efficiency, %", "branch_efficiency_pct", 1, ".1f"),
 )
+PROGRAM = "bench/suite/measure.py"  # also of results that it wrote when it had another path
 WRONG = ("an element is ", "elements are ")  # how competitors.py begins to say that a result is wrong
 # Charts and tables share these texts.
 X_DENSITY = "density: stored blocks / all blocks"
@@ -110,10 +114,10 @@ class Report:
         rows += [[name, version] for name, version in sorted(versions.items())]
         rows.append(["commit", ", ".join(dict.fromkeys(each["commit"] for each in sessions))])
         rows.append(["date", ", ".join(dict.fromkeys(each["date"] for each in sessions))])
-        command = " ".join(map(last_part, sessions[-1]["command"]))
+        command = " ".join([PROGRAM, *map(last_part, sessions[-1]["command"][1:])])
         return [
             "# Performance of block-sparse products",
-            f"`bench/write_report.py` wrote this page from `{self.file}`; do not edit it. The numbers are of the "
+            f"`bench/suite/write_report.py` wrote this page from `{self.file}`; do not edit it. The numbers are of the "
             "product Y = W X with a block-sparse W of M x K and a dense X of K x N. TFLOP/s are useful ones: 2 times "
             "the elements of stored blocks times N, over the time. The speed-up is the time of the dense product "
             "(cuBLAS) over that of the sparse one. The dense product is timed before and after each case, and all "
@@ -231,8 +235,8 @@ class Report:
                 for (other, way), blocks in sorted(counts.items()) if other == library]  # fmt: skip
         return self.section(
             "## How other libraries were called", "The fastest of several ways counts: orders of memory, types, and "
-            "tiles of the Triton kernel, which is `bench/triton_spmm.py`. cuSPARSE's Blocked-ELL pads each block row "
-            "to the longest one. torch has no tuned parameters for some sizes, which it says as it runs.",
+            "tiles of the Triton kernel, which is `bench/suite/triton_spmm.py`. cuSPARSE's Blocked-ELL pads each block "
+            "row to the longest one. torch has no tuned parameters for some sizes, which it says as it runs.",
             ["library", "fastest way", "cases", "blocks"], rows)  # fmt: skip
 
     def masks(self) -> list[str]:
@@ -441,7 +445,7 @@ def report_of(file: Path) -> Report:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, help="a file of suite.py")
+    parser.add_argument("--results", type=Path, help="a file of measure.py")
     parser.add_argument("--docs", type=Path, default=REPOSITORY / "docs", help="where to write (default: docs)")
     parser.add_argument("--no-png", action="store_true", help="writes SVG pictures only")
     options = parser.parse_args()

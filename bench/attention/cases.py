@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from typing import Callable, Optional
 
-import attention_patterns as patterns
+import patterns
 
 SEQUENCE, WIDTH, BATCHES = 8192, 2048, 2  # of the table: heads x D = WIDTH
 DENSITIES = [1.0, 0.5, 0.25, 0.1]

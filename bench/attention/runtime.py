@@ -122,7 +122,7 @@ def dense(tensor):
 
 
 class DeviceLists:
-    """The lists of attention_patterns.Blocks in device memory, as index arrays."""
+    """The lists of patterns.Blocks in device memory, as index arrays."""
 
     def __init__(self, torch, blocks):
         self.blocks = blocks
