@@ -27,9 +27,11 @@
 //   sin, cos  x - n pi/2 in three parts for |x| <= 32768, beyond that a    3
 //             fixed-point product with 2/pi; polynomials on [-pi/4, pi/4]
 //
-// The polynomials are minimax fits of the relative error of the whole function, with coefficients rounded to f32.
+// The polynomials are minimax fits of the relative error of the whole function, with coefficients rounded to f32. Those
+// that the host has too are in MathSeries.h.
 
 #include "LongRegion.h"
+#include "MathSeries.h"
 #include "Passes.h"
 #include "Ptx.h"
 
@@ -45,7 +47,7 @@ namespace sparsec {
 } // namespace sparsec
 
 static constexpr float infinity = std::numeric_limits<float>::infinity();
-static constexpr float ln2 = 0x1.62e430p-1f, ln2Low = -0x1.05c610p-29f;        // ln 2 in two parts
+using series::ln2, series::ln2Low;
 static constexpr float log2eHigh = 0x1.715476p+0f, log2eLow = 0x1.4ae0c0p-26f; // log2(e) in two parts
 /// Adding and subtracting 1.5 * 2^23 rounds a small f32 to the nearest integer, ties to even; in between, the low bits
 /// of the sum hold that integer.
@@ -156,7 +158,7 @@ Value Approximation::expm1Inside(Value x) {
   Value n = sub(shifted, constant(roundingShift));
   Value r = fma(n, constant(-ln2), x);
   r = fma(n, constant(-ln2Low), r);
-  Value series = polynomial(r, {0x1.fffffep-2f, 0x1.5554b2p-3f, 0x1.5556f2p-5f, 0x1.1226f0p-7f, 0x1.6b9e3ap-10f});
+  Value series = polynomial(r, series::expm1);
   Value small = fma(mul(r, r), series, r);
   // The integer n is in the low bits of `shifted`: move it to the exponent and add the exponent of 1/2.
   Value exponent = arith::ShLIOp::create(b, bits(shifted), integer(23));
@@ -253,12 +255,10 @@ Value Approximation::log1p(Value x) {
 
 Value Approximation::erf(Value x) {
   Value a = atMost(abs(x), 4); // erf(4) rounds to 1
-  Value inner = polynomial(mul(a, a), {0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2ce6p-4f, -0x1.b7f71ap-6f, 0x1.53f224p-8f,
-                                       -0x1.a3515ep-11f, 0x1.4771fep-14f});
+  Value inner = polynomial(mul(a, a), series::erf);
   inner = fma(a, inner, a);
   // The logarithm of 1 - erf(a) to base 2.
-  Value tail = polynomial(a, {-0x1.f74b3ep-12f, -0x1.a047b2p+0f, -0x1.d7558cp-1f, -0x1.30c3c8p-3f, 0x1.024f32p-5f,
-                              -0x1.1717f0p-8f, 0x1.1a8c3ap-12f});
+  Value tail = polynomial(a, series::log2OfErfc);
   Value outer = sub(constant(1), intrinsic("llvm.nvvm.ex2.approx.ftz", tail));
   return withSign(select(less(a, 1), inner, outer), x);
 }

@@ -179,14 +179,20 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // -----
 
-// What the processor has as an instruction is no libm call; the epilogue of the kernel op keeps its ops.
+// What the processor has as an instruction is no libm call, and tanh and erf are arithmetic; the epilogue of the kernel
+// op keeps its ops.
 // CHECK-LABEL: llvm.func @instructions.host
 // CHECK: llvm.intr.fabs
 // CHECK-NEXT: llvm.intr.sqrt
 // CHECK-NEXT: llvm.intr.floor
 // CHECK-NEXT: llvm.intr.ceil
 // CHECK-NEXT: llvm.intr.fma
-// CHECK-NEXT: math.tanh
+// CHECK-NEXT: math.expm1
+// CHECK-NOT: math.
+// CHECK: llvm.intr.copysign
+// CHECK-NOT: math.
+// CHECK: llvm.intr.copysign
+// CHECK-NOT: math.
 // CHECK: sparsec.kernel @instructions
 // CHECK: math.absf
 module attributes {sparsec.target = #sparsec.target<"host">} {
@@ -198,8 +204,10 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
       %2 = math.floor %1 : f32
       %3 = math.ceil %2 : f32
       %4 = math.fma %1, %2, %3 : f32
-      %5 = math.tanh %4 : f32
-      sparsec.yield %5 : f32
+      %5 = math.expm1 %4 : f32
+      %6 = math.tanh %5 : f32
+      %7 = math.erf %6 : f32
+      sparsec.yield %7 : f32
     } : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
     sparsec.return %y : tensor<?x?xbf16>
   }
