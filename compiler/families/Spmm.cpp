@@ -86,12 +86,12 @@ public:
       return refuse(kernel, problem, chip);
     return std::unique_ptr<Selection>(std::make_unique<ProductSelection>(kernel, problem, chip));
   }
-  /// A block row by some columns. A step is a block, or the part of it that one scale of X is for.
+  /// A block row by some columns. A step is a block, or the part of it that one scale of X is for: without scales too,
+  /// because its operands are on the stack.
   HostTile hostTile(KernelOp kernel) const override {
     BsrType matrix = opOf(kernel).getMatrix().getType();
-    int64_t depth = matrix.getBlockColumns();
     return {matrix.getBlockRows(), columnsOfHostTile,
-            opOf(kernel).getXScale() ? std::min<int64_t>(depth, SPARSEC_X_SCALE_DEPTH) : depth};
+            std::min<int64_t>(matrix.getBlockColumns(), SPARSEC_X_SCALE_DEPTH)};
   }
   std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const override;
   bool hasRowsOfResultColumns(KernelOp kernel) const override { return opOf(kernel).getXLayout() == DenseLayout::kn; }

@@ -6,12 +6,12 @@
 // CHECK-SAME: %[[SLOTS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
 // CHECK-SAME: sparsec.alignment = 2 : i64
 // CHECK-SAME: sparsec.kernel = @product
-// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = tile_panels>, #sparsec.parameter<kind = row_ptr>,
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = size>, #sparsec.parameter<kind = row_ptr>,
 // CHECK-SAME:   #sparsec.parameter<kind = col_idx>, #sparsec.parameter<kind = size, index = 1>,
-// CHECK-SAME:   #sparsec.parameter<kind = pointer>, #sparsec.parameter<kind = size>,
-// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 1>, #sparsec.parameter<kind = stride, argument = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer>, #sparsec.parameter<kind = pointer, argument = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = size, argument = 1, index = 1>,
 // CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 2>, #sparsec.parameter<kind = stride, argument = 2>,
-// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2, index = 1>]
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2>, #sparsec.parameter<kind = size, argument = 2, index = 1>]
 // CHECK-SAME: sparsec.tile_k = 48 : i64
 // CHECK-SAME: sparsec.tile_m = 32 : i64
 // CHECK-SAME: sparsec.tile_n = 64 : i64
@@ -22,22 +22,30 @@
 // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i64
 // CHECK-DAG: %[[C48:.*]] = arith.constant 48 : i64
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i64
-// Parameters are loaded before the tiles, when an op first needs them. Buffers are there too: 32 x 64 accumulators and
-// 48 x 64 elements of X.
+// CHECK-DAG: %[[C128:.*]] = arith.constant 128 : i64
+// CHECK-DAG: %[[C1536:.*]] = arith.constant 1536 : i64
+// CHECK-DAG: %[[C2048:.*]] = arith.constant 2048 : i64
+// CHECK-DAG: %[[C3072:.*]] = arith.constant 3072 : i64
+// Parameters are loaded before the tiles, when an op first needs them. Buffers are there too: 32 x 64 accumulators,
+// 32 x 48 elements of W and 48 x 64 of X.
 // CHECK: llvm.getelementptr %[[SLOTS]][%[[C0]]]
 // CHECK-NEXT: %[[I32:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
-// CHECK-NEXT: %[[PANELS:.*]] = arith.extsi %[[I32]] : i32 to i64
-// CHECK-NEXT: %[[ACCUMULATOR:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK-NEXT: %[[M:.*]] = arith.extsi %[[I32]] : i32 to i64
+// CHECK-NEXT: arith.addi %[[M]]
+// CHECK-NEXT: %[[TILE_ROWS:.*]] = arith.divsi %{{.*}}, %[[C32]]
+// CHECK-NEXT: %[[ACCUMULATOR:.*]] = llvm.alloca %[[C2048]] x f32 {alignment = 64 : i64}
 // CHECK-NEXT: llvm.getelementptr %[[SLOTS]][%[[C1]]]
 // CHECK-NEXT: %[[ROW_PTR:.*]] = llvm.load
 // CHECK-NEXT: llvm.getelementptr %[[SLOTS]][%[[C2]]]
 // CHECK-NEXT: %[[COL_IDX:.*]] = llvm.load
 // CHECK: %[[VALUES:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
-// CHECK: %[[PANEL:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
-// CHECK-NEXT: scf.for {{.*}} to %[[C48]]
+// CHECK: %[[A:.*]] = llvm.alloca %[[C1536]] x f32 {alignment = 64 : i64}
+// CHECK: %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[PANEL:.*]] = llvm.alloca %[[C3072]] x f32 {alignment = 64 : i64}
+// The tiles of a panel follow one another.
 // CHECK: scf.for %[[TILE:.*]] = %[[BEGIN]] to %[[END]] step %[[C1]]
-// CHECK-NEXT: %[[BLOCK_ROW:.*]] = arith.divsi %[[TILE]], %[[PANELS]]
-// CHECK-NEXT: arith.remsi %[[TILE]], %[[PANELS]]
+// CHECK-NEXT: arith.divsi %[[TILE]], %[[TILE_ROWS]]
+// CHECK-NEXT: %[[BLOCK_ROW:.*]] = arith.remsi %[[TILE]], %[[TILE_ROWS]]
 // The blocks of the row, after zeros.
 // CHECK: llvm.getelementptr %[[ROW_PTR]][%[[BLOCK_ROW]]]
 // CHECK-NEXT: llvm.load
@@ -45,21 +53,44 @@
 // CHECK: llvm.getelementptr %[[ROW_PTR]]
 // CHECK-NEXT: llvm.load
 // CHECK-NEXT: %[[LAST:.*]] = arith.extsi
-// CHECK: scf.for {{.*}} to %[[C32]]
+// CHECK: scf.for {{.*}} to %[[C128]]
+// CHECK: llvm.store {{.*}} : vector<16xf32>
 // CHECK: scf.for %[[BLOCK:.*]] = %[[FIRST]] to %[[LAST]]
 // CHECK-NEXT: llvm.getelementptr %[[COL_IDX]][%[[BLOCK]]]
-// X to f32: rows of K outside, columns inside, both cut off at the edge.
+// Rows of the block to f32: whole ones at once, else vectors and then elements. K may end inside a block.
 // CHECK: %[[DEPTH:.*]] = arith.minsi %[[C48]]
-// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]]
-// CHECK: %[[BITS:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i16
-// CHECK-NEXT: %[[LOW:.*]] = arith.extui %[[BITS]] : i16 to i32
-// CHECK-NEXT: %[[SIXTEEN:.*]] = arith.constant 16 : i32
-// CHECK-NEXT: %[[HIGH:.*]] = arith.shli %[[LOW]], %[[SIXTEEN]] : i32
-// CHECK-NEXT: arith.bitcast %[[HIGH]] : i32 to f32
-// The multiplication: a whole row of the tile at a time.
-// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]] {{.*}} -> (vector<64xf32>)
+// CHECK: %[[ROWS:.*]] = arith.minsi %[[C32]]
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[ROWS]]
 // CHECK: llvm.getelementptr %[[VALUES]]
-// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+// CHECK: %[[IS_WHOLE:.*]] = arith.cmpi eq, %[[DEPTH]], %[[C48]]
+// CHECK-NEXT: scf.if %[[IS_WHOLE]]
+// CHECK-COUNT-3: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<16xi16>
+// CHECK: } else {
+// CHECK: scf.for
+// CHECK: %[[BITS:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<16xi16>
+// CHECK: %[[LOW:.*]] = arith.extui %[[BITS]] : vector<16xi16> to vector<16xi32>
+// CHECK: %[[HIGH:.*]] = arith.shli %[[LOW]]
+// CHECK-NEXT: arith.bitcast %[[HIGH]] : vector<16xi32> to vector<16xf32>
+// CHECK: scf.for
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> i16
+// Columns of X to vectors, one for each k.
+// CHECK: %[[COLUMNS:.*]] = arith.minsi %[[C64]]
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]]
+// CHECK: llvm.getelementptr %[[X]]
+// CHECK: arith.cmpi eq, %[[COLUMNS]], %[[C64]]
+// CHECK: llvm.getelementptr %[[PANEL]]
+// The multiplication: six rows of the tile at a time, and the two that are left.
+// CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}}
+// CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}}
+// CHECK-COUNT-6: llvm.load %{{.*}} {alignment = 64 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]] {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: llvm.getelementptr %[[PANEL]]
+// CHECK: llvm.getelementptr %[[A]]
+// CHECK-COUNT-6: llvm.intr.fmuladd({{.*}}) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
+// CHECK-COUNT-6: llvm.store %{{.*}} {alignment = 64 : i64} : vector<16xf32>
+// CHECK: %[[HAS_REST:.*]] = arith.cmpi sgt, %[[ROWS]]
+// CHECK-NEXT: scf.if %[[HAS_REST]]
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]] {{.*}} -> (vector<16xf32>, vector<16xf32>)
 // The result.
 // bf16 is an i16 to the store: LLVM would round again where it moves a bf16.
 // CHECK-NOT: arith.truncf
@@ -79,8 +110,9 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // -----
 
-// Transposed operands: the contiguous dimension, K of X and M of Y, is the inner loop. N is dimension 0 of Y. Extra
-// operands give one element each, by their broadcast; an f32 result is not rounded.
+// Transposed operands: the contiguous dimension of Y, M, is the inner loop, and the dimension of vectors: the block of W
+// is transposed, in squares of registers, and X is not. N is dimension 0 of Y. Extra operands give one element each, by
+// their broadcast; an f32 result is not rounded.
 // CHECK-LABEL: llvm.func @extras.host
 // CHECK-SAME: #sparsec.parameter<kind = size, argument = 6>, #sparsec.parameter<kind = pointer, argument = 2>,
 // CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 4>, #sparsec.parameter<kind = stride, argument = 4>,
@@ -90,8 +122,11 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 // CHECK: %[[SCALE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
 // CHECK-NEXT: scf.for
 // CHECK: %[[DEPTH:.*]] = arith.minsi %[[C16]]
-// CHECK: scf.for %{{.*}} = %[[C0]] to %{{.*}}
-// CHECK-NEXT: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]]
+// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 32 : i64} : !llvm.ptr -> vector<8xf32>
+// CHECK-COUNT-8: llvm.shufflevector {{.*}} : vector<8xf32>
+// CHECK: llvm.shufflevector %[[LOW:.*]], %[[HIGH:.*]] [0, 1, 2, 3, 8, 9, 10, 11] : vector<8xf32>
+// CHECK: llvm.shufflevector %[[LOW]], %[[HIGH]] [4, 5, 6, 7, 12, 13, 14, 15] : vector<8xf32>
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]] {{.*}} -> (vector<16xf32>
 // CHECK: fmuladd
 // CHECK: %[[ROWS:.*]] = arith.minsi %[[C16]]
 // CHECK-NEXT: arith.subi
@@ -165,9 +200,9 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 // CHECK-LABEL: llvm.func @scaled.host
 // CHECK: %[[SCALE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
 // CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
-// CHECK: %[[TOTAL:.*]] = scf.for {{.*}} -> (vector<64xf32>)
-// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
-// CHECK: llvm.intr.fmuladd(%{{.*}}, %[[TOTAL]], %{{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+// CHECK: %[[TOTAL:.*]]:6 = scf.for
+// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
+// CHECK: llvm.intr.fmuladd(%{{.*}}, %[[TOTAL]]#0, %{{.*}}) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
 module attributes {sparsec.target = #sparsec.target<"host">} {
   sparsec.kernel @scaled(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E4M3FN>,
       %t: tensor<?x?xf32>) -> (y: tensor<?x?xf32>) {

@@ -43,10 +43,10 @@ sparsec.kernel @map(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf
     std::vector<Result> results(rows * width);
     const int32_t rowPtr[] = {0, 0};
     auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
-    // panels, row_ptr, col_idx, K, values, M, X, its stride, N, Y, its stride, M, N, operand, its stride
+    // M, row_ptr, col_idx, K, values, X, its stride, N, Y, its stride, M, N, operand, its stride
     const uint64_t slots[] = {
-        width / 64, slot(rowPtr),           0,    16, 0, rows, 0, width, width, slot(results.data()), width, rows,
-        width,      slot(arguments.data()), width};
+        rows,  slot(rowPtr),           0,    16, 0, 0, width, width, slot(results.data()), width, rows,
+        width, slot(arguments.data()), width};
     kernel(slots, 0, width / 64);
     return results;
   }

@@ -416,13 +416,12 @@ sparsec.kernel @plain(%w: !sparsec.bsr<256x16x{0}, block = 256x16>, %x: tensor<1
         w.bytes[i * w.stride] = isMatrix ? i : encode(1, format);
         x.bytes[i] = isMatrix ? encode(1, format) : i;
       }
-      // panels, row_ptr, col_idx, K, values, M, X, its stride, N, Y, its stride, M, N
-      const uint64_t slots[] = {4,
+      // M, row_ptr, col_idx, K, values, X, its stride, N, Y, its stride, M, N
+      const uint64_t slots[] = {256,
                                 slot(rowPtr),
                                 slot(colIdx),
                                 16,
                                 slot(w.bytes.data()),
-                                256,
                                 slot(x.bytes.data()),
                                 256,
                                 256,
@@ -463,20 +462,10 @@ sparsec.kernel @plain(%w: !sparsec.bsr<16x16xbf16, block = 16x16>, %x: tensor<16
   x.set(7, 2, -INFINITY);
   const int32_t rowPtr[] = {0, 1}, colIdx[] = {0};
   auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
-  // panels, row_ptr, col_idx, K, values, M, X, its stride, N, Y, its stride, M, N
-  const uint64_t slots[] = {1,
-                            slot(rowPtr),
-                            slot(colIdx),
-                            16,
-                            slot(w.bytes.data()),
-                            16,
-                            slot(x.bytes.data()),
-                            4,
-                            4,
-                            slot(y.bytes.data()),
-                            4,
-                            16,
-                            4};
+  // M, row_ptr, col_idx, K, values, X, its stride, N, Y, its stride, M, N
+  const uint64_t slots[] = {
+      16, slot(rowPtr), slot(colIdx), 16, slot(w.bytes.data()), slot(x.bytes.data()), 4, 4, slot(y.bytes.data()), 4, 16,
+      4};
   kernel(slots, 0, 1);
   for (int row = 0; row < 16; ++row) {
     EXPECT_TRUE(std::isnan(y.at(row, 0)));

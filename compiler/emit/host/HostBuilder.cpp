@@ -146,18 +146,8 @@ void HostBuilder::store(Value value, Value base, Value index) {
   LLVM::StoreOp::create(b, value, address(value.getType(), base, index));
 }
 
-Value HostBuilder::buffer(int64_t rows) {
-  return LLVM::AllocaOp::create(b, pointer, f32, constant(rows * rowSize), bufferAlignment);
-}
-
-Value HostBuilder::bufferRow(Value buffer, Value row) { return address(f32, buffer, multiply(row, constant(rowSize))); }
-
-Value HostBuilder::loadRow(Value buffer, Value row) {
-  return LLVM::LoadOp::create(b, rowType, bufferRow(buffer, row), bufferAlignment);
-}
-
-void HostBuilder::storeRow(Value value, Value buffer, Value row) {
-  LLVM::StoreOp::create(b, value, bufferRow(buffer, row), bufferAlignment);
+Value HostBuilder::buffer(int64_t vectors) {
+  return LLVM::AllocaOp::create(b, pointer, f32, constant(vectors * vectorSize), vectorAlignment);
 }
 
 Value HostBuilder::toF32(Value value) {

@@ -18,11 +18,12 @@ protected:
   using Type = mlir::Type;
   using Body = llvm::function_ref<void(Value)>;
 
-  /// Elements of a row of a buffer: eight registers of eight f32, enough independent sums to hide the latency of a
-  /// multiply-add.
-  static constexpr int64_t rowSize = 64;
-  /// Bytes of a cache line, the alignment of buffers.
-  static constexpr unsigned bufferAlignment = 64;
+  /// Elements of a vector: two registers of eight f32, a cache line.
+  static constexpr int64_t vectorSize = 16;
+  /// Vectors of sums that a loop of a product computes: eight registers, enough independent sums to hide the latency of
+  /// a multiply-add, for two loads of vectors and four of scalars.
+  static constexpr int64_t productRows = 4;
+  static constexpr unsigned vectorAlignment = vectorSize * sizeof(float);
   /// A matrix in memory: element (i, j) is at data + i * stride + j, or at data + j * stride + i when transposed.
   struct Matrix {
     Value data, stride;
@@ -78,6 +79,9 @@ protected:
   Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
   Value subtract(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
   Value multiply(Value x, Value y) { return mlir::arith::MulIOp::create(b, x, y); }
+  Value divide(Value x, int64_t y) { return mlir::arith::DivSIOp::create(b, x, constant(y)); }
+  /// x / y, rounded up.
+  Value ceilDivide(Value x, int64_t y) { return divide(add(x, constant(y - 1)), y); }
   Value smaller(Value x, Value y) { return mlir::arith::MinSIOp::create(b, x, y); }
   Value larger(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, x, y); }
   /// min(limit, size - first): how many of `limit` positions from `first` on are below `size`.
@@ -90,11 +94,16 @@ protected:
   Value loadIndex(Value base, Value index);
   void store(Value value, Value base, Value index);
 
-  // Buffers of rows of `rowSize` f32.
-  Value buffer(int64_t rows);
-  Value bufferRow(Value buffer, Value row);
-  Value loadRow(Value buffer, Value row);
-  void storeRow(Value value, Value buffer, Value row);
+  // Buffers of vectors.
+  Value buffer(int64_t vectors);
+  Value vectorAddress(Value buffer, Value index) { return address(f32, buffer, multiply(index, constant(vectorSize))); }
+  Value loadVector(Value buffer, Value index) {
+    return mlir::LLVM::LoadOp::create(b, vectorType, vectorAddress(buffer, index), vectorAlignment);
+  }
+  void storeVector(Value value, Value buffer, Value index) {
+    mlir::LLVM::StoreOp::create(b, value, vectorAddress(buffer, index), vectorAlignment);
+  }
+  Value constantVector(float value) { return constant(mlir::DenseElementsAttr::get(vectorType, value)); }
 
   // f32.
   Value f32Constant(float value);
@@ -116,7 +125,7 @@ protected:
   mlir::ImplicitLocOpBuilder b;
   Type i32 = b.getI32Type(), i64 = b.getI64Type(), f32 = b.getF32Type();
   Type pointer = mlir::LLVM::LLVMPointerType::get(b.getContext());
-  mlir::VectorType rowType = mlir::VectorType::get(rowSize, b.getF32Type());
+  mlir::VectorType vectorType = mlir::VectorType::get(vectorSize, b.getF32Type());
 
 private:
   mlir::LLVM::LLVMFuncOp function;

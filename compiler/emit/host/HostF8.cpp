@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -18,24 +19,34 @@ struct F8Format {
   int firstSpecial;
 };
 
-/// Writes the extension of an fp8 value to f32 before an op.
+/// Writes the extension of an fp8 value, or of a vector of them, to f32 before an op.
 class F8Extension {
 public:
-  F8Extension(Operation *op, F8Format format) : b(op->getLoc(), op), format(format) {}
+  F8Extension(arith::ExtFOp op, F8Format format) : b(op.getLoc(), op), floats(op.getType()), format(format) {}
 
   Value extend(Value bits);
 
 private:
   static constexpr int f32FractionBits = 23, f32Bias = 127, f32Infinity = 0x7f800000, signOfF8 = 0x80;
 
-  Value constant(int32_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(value)); }
-  Value toFloat(Value bits) { return arith::BitcastOp::create(b, b.getF32Type(), bits); }
+  Type integers() {
+    auto vector = dyn_cast<VectorType>(floats);
+    return vector ? Type(vector.clone(b.getI32Type())) : b.getI32Type();
+  }
+  Value constant(int32_t value) {
+    TypedAttr attribute = b.getI32IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(integers()))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(b, attribute);
+  }
+  Value toFloat(Value bits) { return arith::BitcastOp::create(b, floats, bits); }
   Value isBelow(Value magnitude, int limit) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, magnitude, constant(limit));
   }
   Value subnormal(Value magnitude);
 
   ImplicitLocOpBuilder b;
+  Type floats;
   F8Format format;
 };
 
@@ -46,12 +57,12 @@ private:
 Value F8Extension::subnormal(Value magnitude) {
   int exponent = 1 - format.bias - format.fractionBits;
   Value unit = toFloat(constant((exponent + f32Bias) << f32FractionBits));
-  Value product = arith::MulFOp::create(b, arith::SIToFPOp::create(b, b.getF32Type(), magnitude), unit);
-  return arith::BitcastOp::create(b, b.getI32Type(), product);
+  Value product = arith::MulFOp::create(b, arith::SIToFPOp::create(b, floats, magnitude), unit);
+  return arith::BitcastOp::create(b, integers(), product);
 }
 
 Value F8Extension::extend(Value bits) {
-  Value wide = arith::ExtUIOp::create(b, b.getI32Type(), bits);
+  Value wide = arith::ExtUIOp::create(b, integers(), bits);
   Value magnitude = arith::AndIOp::create(b, wide, constant(signOfF8 - 1));
   Value fields = arith::ShLIOp::create(b, magnitude, constant(f32FractionBits - format.fractionBits));
   Value normal = arith::AddIOp::create(b, fields, constant((f32Bias - format.bias) << f32FractionBits));
@@ -62,10 +73,12 @@ Value F8Extension::extend(Value bits) {
   return toFloat(arith::OrIOp::create(b, result, sign));
 }
 
-static bool isF8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+static bool isF8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type)); }
 
 /// f8E4M3FN has no infinity, and NaN only where all bits are ones.
-static F8Format formatOf(Type type) { return isa<Float8E5M2Type>(type) ? F8Format{2, 15, 0x7c} : F8Format{3, 7, 0x7f}; }
+static F8Format formatOf(Type type) {
+  return isa<Float8E5M2Type>(getElementTypeOrSelf(type)) ? F8Format{2, 15, 0x7c} : F8Format{3, 7, 0x7f};
+}
 
 void sparsec::lowerHostF8(LLVM::LLVMFuncOp function) {
   IRRewriter rewriter(function.getContext());
@@ -80,10 +93,12 @@ void sparsec::lowerHostF8(LLVM::LLVMFuncOp function) {
         .Case([&](arith::ExtFOp extension) {
           if (Type type = extension.getIn().getType(); isF8(type)) {
             loads.push_back(extension.getIn().getDefiningOp<LLVM::LoadOp>());
-            rewriter.replaceOp(extension, F8Extension(op, formatOf(type)).extend(extension.getIn()));
+            rewriter.replaceOp(extension, F8Extension(extension, formatOf(type)).extend(extension.getIn()));
           }
         });
   });
-  for (LLVM::LoadOp load : loads)
-    load.getResult().setType(bits);
+  for (LLVM::LoadOp load : loads) {
+    auto vector = dyn_cast<VectorType>(load.getType());
+    load.getResult().setType(vector ? Type(vector.clone(bits)) : bits);
+  }
 }

@@ -9,7 +9,8 @@
 namespace sparsec {
 
 /// Lowers math ops on f32 and on vectors of it: those that the processor has as instructions to LLVM's intrinsics,
-/// maxnumf and minnumf to comparisons, exp, tanh and erf to arithmetic. The host conversions lower the others to calls of libm.
+/// maxnumf and minnumf to comparisons, exp, tanh and erf to arithmetic. The host conversions lower the others to calls
+/// of libm.
 void lowerHostMath(mlir::LLVM::LLVMFuncOp function);
 
 /// A bf16 becomes the i16 of its bits, from its load or its rounding to its store or its extension: processors without

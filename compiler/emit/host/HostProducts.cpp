@@ -11,6 +11,10 @@
 using namespace mlir;
 using namespace sparsec;
 
+HostProducts::HostProducts(ProgramOp program) : HostProgram(program) {
+  program.walk([&](StoreOp store) { isTransposed = store.getTransposed(); });
+}
+
 bool HostProducts::translateOther(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case<TileOp, BlockLoopOp, RowBlocksOp, BlockColumnOp, LoadOp, LoadPartOp, ZeroOp, ChainOp, StoreOp>(
@@ -23,6 +27,17 @@ bool HostProducts::translateOther(Operation &op) {
 //===----------------------------------------------------------------------===//
 
 Value HostProducts::panels() { return indexParameter(ParameterKind::tile_panels); }
+
+/// The blocks of a panel of X are read again and again, for other rows of the matrix, while they are in a cache. Their
+/// rows are far apart in memory. What is read of the matrix itself is less, and contiguous.
+Value HostProducts::tileRows() {
+  Value rows;
+  program.walk([&](BlockLoopOp op) {
+    BsrType type = op.getMatrix().getType();
+    rows = ceilDivide(sizeOf(op.getMatrix(), type.getStoredRowDimension()), type.getBlockRows());
+  });
+  return rows;
+}
 
 Value HostProducts::rowStarts(TypedValue<BsrType> matrix) {
   return matrix.getType().getTransposed() ? sectionParameter(PlanSection::row_starts)
@@ -86,134 +101,14 @@ void HostProducts::emit(BlockColumnOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loads
-//===----------------------------------------------------------------------===//
-
-/// Whether the chain that takes an operand has K as the last dimension of it.
-static bool isDepthLast(Value loaded, Operand operand) {
-  auto chain = cast<ChainOp>(*loaded.user_begin());
-  return operand == Operand::a ? !chain.getATransposed() : chain.getXTransposed();
-}
-
-HostProducts::Part HostProducts::partOfTensor(Value tensor, ValueRange coordinates) {
-  Matrix matrix = matrixParameter(tensor, /*transposed=*/false);
-  Value start = add(multiply(coordinates[0], matrix.stride), coordinates[1]);
-  return {matrix.data, start, matrix.elementType, {matrix.stride, constant(1)}};
-}
-
-/// The rows and columns of a block in memory.
-static std::array<int64_t, 2> storedBlock(BsrType type) {
-  std::array<int64_t, 2> block{type.getBlockRows(), type.getBlockColumns()};
-  if (type.getTransposed())
-    std::swap(block[0], block[1]);
-  return block;
-}
-
-HostProducts::Part HostProducts::partOfBlock(TypedValue<BsrType> matrix, ValueRange coordinates) {
-  auto [rows, columns] = storedBlock(matrix.getType());
-  Value start = multiply(coordinates[0], constant(rows * columns));
-  start = add(start, add(multiply(coordinates[1], constant(columns)), coordinates[2]));
-  return {parameter(pointer, ParameterKind::pointer, argumentOf(matrix)),
-          start,
-          matrix.getType().getElementType(),
-          {constant(columns), constant(1)}};
-}
-
-HostProducts::Factor HostProducts::factorOf(const Part &part, bool isDepthLast) {
-  Factor factor;
-  factor.data = part.data;
-  factor.start = part.start;
-  factor.elementType = part.elementType;
-  factor.outerStride = part.strides[isDepthLast ? 0 : 1];
-  factor.depthStride = part.strides[isDepthLast ? 1 : 0];
-  factor.isDepthContiguous = isDepthLast;
-  return factor;
-}
-
-/// The block of a step. It has all rows of the tile.
-HostProducts::Factor HostProducts::loadLeft(LoadOp op) {
-  auto matrix = cast<TypedValue<BsrType>>(op.getSource());
-  BsrType type = matrix.getType();
-  Step step = get<Step>(op.getBlock());
-  SmallVector<Value> coordinates{step.block, constant(0),
-                                 multiply(step.chunk, constant(program.getSchedule().getTileK()))};
-  if (type.getTransposed())
-    std::swap(coordinates[1], coordinates[2]);
-  Factor factor = factorOf(partOfBlock(matrix, coordinates), isDepthLast(op.getResult(), Operand::a));
-  Value firstRow = multiply(get<Tile>(op.getTile()).row, constant(type.getBlockRows()));
-  factor.outer = inside(sizeOf(matrix, type.getStoredRowDimension()), firstRow, type.getBlockRows());
-  factor.depth = step.depth;
-  factor.block = step.block;
-  return factor;
-}
-
-/// The rows of X that belong to the step, in the columns of the tile.
-HostProducts::Factor HostProducts::loadRight(LoadOp op) {
-  Step step = get<Step>(op.getBlock());
-  int64_t columns = program.getSchedule().getTileN();
-  Value firstColumn = multiply(get<Tile>(op.getTile()).panel, constant(columns));
-  bool isTransposed = isDepthLast(op.getResult(), Operand::x);
-  SmallVector<Value> coordinates{firstColumn, step.firstK};
-  if (!isTransposed)
-    std::swap(coordinates[0], coordinates[1]);
-  Factor factor = factorOf(partOfTensor(op.getSource(), coordinates), isTransposed);
-  factor.outer = inside(sizeOf(op.getSource(), isTransposed ? 0 : 1), firstColumn, columns);
-  factor.depth = step.depth;
-  factor.firstOuter = firstColumn;
-  factor.firstDepth = step.firstK;
-  factor.unpacked = unpack(op, factor, program.getSchedule().getTileK());
-  return factor;
-}
-
-void HostProducts::emit(LoadOp op) {
-  set(op.getResult(), op.getOperand() == Operand::a ? loadLeft(op) : loadRight(op));
-}
-
-void HostProducts::emit(LoadPartOp op) {
-  auto at = llvm::map_to_vector(op.getCoordinates(), [&](Value coordinate) { return number(coordinate); });
-  auto matrix = dyn_cast<TypedValue<BsrType>>(op.getSource());
-  bool isLast = isDepthLast(op.getResult(), op.getOperand());
-  Factor factor = factorOf(matrix ? partOfBlock(matrix, at) : partOfTensor(op.getSource(), at), isLast);
-
-  std::array<int64_t, 2> buffer{op.getType().getRows(), op.getType().getColumns()};
-  auto extent = [&](int dimension) {
-    Value size = matrix ? constant(storedBlock(matrix.getType())[dimension]) : sizeOf(op.getSource(), dimension);
-    return inside(size, at[matrix ? dimension + 1 : dimension], buffer[dimension]);
-  };
-  const int outer = isLast ? 0 : 1, depth = 1 - outer;
-  factor.outer = extent(outer);
-  factor.depth = extent(depth);
-  if (op.getDepth()) {
-    Value firstOfBlock = multiply(number(op.getDepth()), constant(storedBlock(matrix.getType())[depth]));
-    factor.depth = smaller(factor.depth, subtract(sizeOf(matrix, depth), add(firstOfBlock, at[depth + 1])));
-  }
-  if (op.getOperand() == Operand::x)
-    factor.unpacked = unpack(op, factor, buffer[depth]);
-  set(op.getResult(), factor);
-}
-
-Value HostProducts::elementOf(const Factor &factor, Value outer, Value k) {
-  Value place = add(add(factor.start, multiply(outer, factor.outerStride)), multiply(k, factor.depthStride));
-  return toF32(load(factor.elementType, factor.data, place));
-}
-
-/// X as f32, in one form for both layouts. What is outside the matrix keeps what an earlier step left there: it only
-/// reaches columns of sums that are not stored.
-Value HostProducts::unpack(Operation *op, const Factor &factor, int64_t depth) {
-  Value unpacked = zeroedBufferOf(op, depth);
-  forElements(!factor.isDepthContiguous, factor.outer, factor.depth,
-              [&](Value column, Value k) { store(elementOf(factor, column, k), bufferRow(unpacked, k), column); });
-  return unpacked;
-}
-
-//===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
 
 /// Zeros are written where a loop carries them. A chain that begins with them needs none in memory.
 void HostProducts::emit(ZeroOp op) {
   auto type = cast<AccumulatorType>(op.getType());
-  set(op.getResult(), Sum{bufferOf(op, type.getRows()), type.getRows(), /*isZero=*/true, /*factor=*/Value()});
+  int64_t vectors = type.getRows() * type.getColumns() / vectorSize;
+  set(op.getResult(), Sum{bufferOf(op, vectors), vectors, /*isZero=*/true, /*factor=*/Value()});
 }
 
 /// The factor of each column, by which the chain multiplies the sums of a step: the scale of the block, the scale of
@@ -221,12 +116,14 @@ void HostProducts::emit(ZeroOp op) {
 Value HostProducts::emitFactors(ChainOp op, const Factor &a, const Factor &x) {
   if (!op.getScales() && !op.getXScale())
     return {};
-  Value factors = zeroedBufferOf(op, 1);
+  int64_t vectors = program.getSchedule().getTileN() / vectorSize;
+  Value factors = zeroedBufferOf(op, vectors);
   Value scale = op.getScales()
                     ? load(f32, parameter(pointer, ParameterKind::pointer, argumentOf(op.getScales())), a.block)
                     : f32Constant(1);
   if (!op.getXScale()) {
-    storeRow(splat(scale, rowType), factors, constant(0));
+    for (int64_t i = 0; i < vectors; ++i)
+      storeVector(splat(scale, vectorType), factors, constant(i));
     return factors;
   }
   Matrix xScale = matrixParameter(op.getXScale(), /*transposed=*/false);
@@ -238,26 +135,51 @@ Value HostProducts::emitFactors(ChainOp op, const Factor &a, const Factor &x) {
   return factors;
 }
 
-/// sum[row] += A[row, k] * X[k], with the sum in registers over k. Sums of f32 need no second level, so that only
-/// scales need a sum of the step alone. The last chunk of a block may be shallower; the load says how deep.
+/// A group of the vectors of one operand at a time meets all lines of the other one, some of which share a loop over k.
 void HostProducts::emit(ChainOp op) {
   Factor a = get<Factor>(op.getA()), x = get<Factor>(op.getX());
   Sum sum = get<Sum>(op.getAccumulator());
-  Value depth = a.depth == x.depth ? a.depth : smaller(a.depth, x.depth);
-  Value factors = emitFactors(op, a, x);
-  loop(constant(0), a.outer, [&](Value row) {
-    auto before = [&] { return sum.isZero ? zeroRow() : loadRow(sum.buffer, row); };
-    Value total =
-        multiplyAdd(
-            constant(0), depth, factors ? zeroRow() : before(), [&](Value k, unsigned) { return elementOf(a, row, k); },
-            [&](Value k) { return loadRow(x.unpacked, k); })
-            .front();
-    if (factors)
-      total = LLVM::FMulAddOp::create(b, loadRow(factors, constant(0)), total, before());
-    storeRow(total, sum.buffer, row);
+  Product product{isTransposed ? a : x, isTransposed ? x : a,  sum,
+                  /*depth=*/{},         emitFactors(op, a, x), widthOfLine(op.getType()) / vectorSize};
+  product.depth = a.depth == x.depth ? a.depth : smaller(a.depth, x.depth);
+  const Factor &lines = product.lines;
+  const int64_t whole = lines.outerSize / linesOfLoop, rest = lines.outerSize % linesOfLoop;
+  loop(constant(0), ceilDivide(product.vectors.outer, vectorSize), [&](Value group) {
+    loop(constant(0), smaller(constant(whole), ceilDivide(lines.outer, linesOfLoop)),
+         [&](Value index) { emitLines(product, group, multiply(index, constant(linesOfLoop)), linesOfLoop); });
+    if (rest == 0)
+      return;
+    Value first = constant(whole * linesOfLoop);
+    auto hasRest = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, lines.outer, first));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(hasRest.thenBlock());
+    emitLines(product, group, first, rest);
   });
   sum.isZero = false;
   set(op.getResult(), sum);
+}
+
+/// The sums of `count` lines stay in registers over k. Sums of f32 need no second level, so that only scales need a sum
+/// of the step alone. The last chunk of a block may be shallower; the load says how deep.
+void HostProducts::emitLines(const Product &product, Value group, Value first, int64_t count) {
+  const Sum &sum = product.sum;
+  auto line = [&](unsigned i) { return add(first, constant(i)); };
+  auto place = [&](unsigned i) { return add(multiply(line(i), constant(product.vectorsOfLine)), group); };
+  Values before;
+  for (unsigned i = 0; i < count; ++i)
+    before.push_back(sum.isZero ? constantVector(0) : loadVector(sum.buffer, place(i)));
+  Values total = multiplyAdd(
+      constant(0), product.depth, product.factors ? Values(count, constantVector(0)) : before,
+      [&](Value k, unsigned i) { return elementOf(product.lines, line(i), k); },
+      [&](Value k) { return loadVector(product.vectors.unpacked, vectorNumber(product.vectors, group, k)); });
+  for (unsigned i = 0; i < count; ++i) {
+    if (product.factors) {
+      Value factor =
+          isTransposed ? splat(load(f32, product.factors, line(i)), vectorType) : loadVector(product.factors, group);
+      total[i] = LLVM::FMulAddOp::create(b, factor, total[i], before[i]);
+    }
+    storeVector(total[i], sum.buffer, place(i));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,7 +245,11 @@ Value HostProducts::sumOf(StoreOp op, const Target &target, Value row, Value col
   Sum sum = get<Sum>(op.getAccumulator());
   if (sum.isZero)
     return f32Constant(0);
-  Value element = load(f32, bufferRow(sum.buffer, row), add(target.columnOfSum, column));
+  Value line = row, lane = add(target.columnOfSum, column);
+  if (isTransposed)
+    std::swap(line, lane);
+  Value width = constant(widthOfLine(op.getAccumulator().getType()));
+  Value element = load(f32, sum.buffer, add(multiply(line, width), lane));
   if (!target.insideRows)
     return element;
   auto isInside = [&](Value position, Value count) -> Value {

@@ -50,13 +50,16 @@ void HostProgram::translate(Operation &op) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The runtime distributes the tiles of the raster to threads: a call computes some that follow one another.
+/// The runtime distributes the tiles to threads: a call computes some that follow one another.
 void HostProgram::emit(TileLoopOp op) {
-  Value panelsOfRow = panels();
+  Value rowsOfPanel = tileRows(), length = rowsOfPanel ? rowsOfPanel : panels();
   forTiles([&](Value index) {
+    Value outer = arith::DivSIOp::create(b, index, length), inner = arith::RemSIOp::create(b, index, length);
+    if (rowsOfPanel)
+      std::swap(outer, inner);
     Block &body = op.getBody().front();
-    set(body.getArgument(0), arith::DivSIOp::create(b, index, panelsOfRow).getResult());
-    set(body.getArgument(1), arith::RemSIOp::create(b, index, panelsOfRow).getResult());
+    set(body.getArgument(0), outer);
+    set(body.getArgument(1), inner);
     translate(body);
   });
 }

@@ -22,8 +22,10 @@ protected:
   void translate(mlir::Operation &op) final;
   /// Translates an op that not all programs have. Returns whether there is a translation.
   virtual bool translateOther(mlir::Operation &op) = 0;
-  /// The panels of the raster of tiles.
+  /// The panels of a tile row.
   virtual Value panels() = 0;
+  /// The tile rows, if all tiles of a panel follow one another; null if all tiles of a tile row do.
+  virtual Value tileRows() { return {}; }
 
   /// A tensor in memory: the last dimension is contiguous, `strides` has the others.
   struct Tensor {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ops of attention on the host. Sixteen queries are neighbours in vectors, so that the softmax needs no sum inside
-// a vector, and K and V keep their order. Both products compute four vectors at a time: eight registers of eight f32,
-// enough independent sums to hide the latency of a multiply-add, for two loads of vectors and four of scalars.
+// a vector, and K and V keep their order. Both products compute four vectors at a time.
 //
 // The body of a walk over keys has two kinds of ops. Loads are for all queries of the tile: they come first. All other
 // ops work on rows, so that they are translated inside a loop over groups of sixteen queries. The scores and the
@@ -79,15 +78,6 @@ private:
   Value emitMaximum(SoftmaxOp op, const Keys &keys, Value buffer, Value oldMaximum, Value scale);
   Value emitWeights(const Keys &keys, Value buffer, Value reference, Value sum);
 
-  // Vectors, by their number in a buffer.
-  Value vectorAddress(Value buffer, Value index) { return address(f32, buffer, multiply(index, constant(groupSize))); }
-  Value loadVector(Value buffer, Value index) {
-    return mlir::LLVM::LoadOp::create(b, vectorType, vectorAddress(buffer, index), vectorAlignment);
-  }
-  void storeVector(Value value, Value buffer, Value index) {
-    mlir::LLVM::StoreOp::create(b, value, vectorAddress(buffer, index), vectorAlignment);
-  }
-  Value constantVector(float value) { return constant(mlir::DenseElementsAttr::get(vectorType, value)); }
   /// The vector of column `d` of a group.
   Value vectorOf(const Group &group, int64_t width, Value d) { return add(multiply(group.index, constant(width)), d); }
 
@@ -97,12 +87,8 @@ private:
   Value select(Value condition, Value x, Value y) { return mlir::arith::SelectOp::create(b, condition, x, y); }
   Value asI32(Value index) { return mlir::arith::TruncIOp::create(b, i32, index); }
 
-  /// Queries in a vector: two registers of eight f32.
-  static constexpr int64_t groupSize = 16;
-  /// Vectors of sums that a loop of a product computes.
-  static constexpr int64_t productRows = 4;
-  static constexpr unsigned vectorAlignment = groupSize * sizeof(float);
-  mlir::VectorType vectorType = mlir::VectorType::get(groupSize, f32);
+  /// Queries in a vector.
+  static constexpr int64_t groupSize = vectorSize;
 };
 
 } // namespace sparsec

@@ -36,7 +36,7 @@ void HostQueries::loadQueries(LoadRowsOp op) {
   auto tile = get<QueryTile>(op.getTile());
   Tensor tensor = tensorOf(op.getSource());
   int64_t width = op.getType().getColumns(), vectors = queryBlock() / groupSize * width;
-  Value unpacked = bufferOf(op, queryBlock() * width / rowSize);
+  Value unpacked = bufferOf(op, vectors);
   loop(constant(0), constant(vectors), [&](Value index) { storeVector(constantVector(0), unpacked, index); });
   forGroups(tile, [&](Group group) {
     loop(constant(0), group.queries, [&](Value lane) {
@@ -59,7 +59,7 @@ void HostQueries::loadKeys(LoadRowsOp op) {
   int64_t width = op.getType().getColumns(), vectors = width / groupSize;
   auto narrow = VectorType::get(groupSize, tensor.elementType);
   unsigned alignment = tensor.elementType.getIntOrFloatBitWidth() / 8;
-  Value unpacked = bufferOf(op, op.getType().getRows() * width / rowSize);
+  Value unpacked = bufferOf(op, op.getType().getRows() * vectors);
   loop(constant(0), keys.count, [&](Value column) {
     SmallVector<Value> place = keyPlace(tile.sequence, tile.keyHead, add(keys.first, column));
     place.push_back(constant(0));

@@ -16,8 +16,8 @@ using namespace sparsec;
 /// Sums that begin inside a step are those of a group.
 void HostQueries::emit(ZeroOp op) {
   auto type = cast<AccumulatorType>(op.getType());
-  int64_t rows = (keyLoop->isAncestor(op) ? groupSize : type.getRows()) * type.getColumns() / rowSize;
-  set(op.getResult(), Sum{bufferOf(op, rows), rows, /*isZero=*/true, /*factor=*/Value()});
+  int64_t vectors = (keyLoop->isAncestor(op) ? groupSize : type.getRows()) * type.getColumns() / vectorSize;
+  set(op.getResult(), Sum{bufferOf(op, vectors), vectors, /*isZero=*/true, /*factor=*/Value()});
 }
 
 /// The products of queries with all keys that share a vector of sums with a visible one.
@@ -37,7 +37,7 @@ void HostQueries::emit(ChainOp op) {
     for (auto [i, product] : llvm::enumerate(products))
       storeVector(product, sum.buffer, column(i));
   });
-  set(op.getResult(), Sum{sum.buffer, sum.rows, /*isZero=*/false, /*factor=*/Value()});
+  set(op.getResult(), Sum{sum.buffer, sum.vectors, /*isZero=*/false, /*factor=*/Value()});
 }
 
 void HostQueries::emit(FragmentChainOp op) {
@@ -72,8 +72,8 @@ void HostQueries::emit(FragmentChainOp op) {
 /// m is -inf until a key is visible, not the lowest finite number: then it is the row maximum whatever the scores are.
 void HostQueries::emit(SoftmaxBeginOp op) {
   int64_t groups = queryBlock() / groupSize;
-  Value buffer = bufferOf(op, 2 * queryBlock() / rowSize);
-  State state{buffer, bufferRow(buffer, constant(queryBlock() / rowSize))};
+  Value buffer = bufferOf(op, 2 * groups);
+  State state{buffer, vectorAddress(buffer, constant(groups))};
   loop(constant(0), constant(groups), [&](Value index) {
     storeVector(constantVector(-INFINITY), state.maxima, index);
     storeVector(constantVector(0), state.sums, index);

@@ -5,30 +5,30 @@
 using namespace mlir;
 using namespace sparsec;
 
-Value HostValues::bufferOf(Operation *op, int64_t rows) {
+Value HostValues::bufferOf(Operation *op, int64_t vectors) {
   Value &result = buffers[op];
   if (!result)
-    beforeTiles([&] { result = buffer(rows); });
+    beforeTiles([&] { result = buffer(vectors); });
   return result;
 }
 
-Value HostValues::zeroedBufferOf(Operation *op, int64_t rows) {
+Value HostValues::zeroedBufferOf(Operation *op, int64_t vectors) {
   bool isNew = !buffers.contains(op);
-  Value buffer = bufferOf(op, rows);
+  Value buffer = bufferOf(op, vectors);
   if (isNew)
-    beforeTiles([&] { clearRows(buffer, rows); });
+    beforeTiles([&] { clear(buffer, vectors); });
   return buffer;
 }
 
-void HostValues::clearRows(Value buffer, int64_t rows) {
-  loop(constant(0), constant(rows), [&](Value row) { storeRow(zeroRow(), buffer, row); });
+void HostValues::clear(Value buffer, int64_t vectors) {
+  loop(constant(0), constant(vectors), [&](Value index) { storeVector(constantVector(0), buffer, index); });
 }
 
 void HostValues::carry(ValueRange inits, ValueRange carried) {
   for (auto [init, value] : llvm::zip_equal(inits, carried)) {
     HostValue onHost = values.find(init)->second;
     if (auto *sum = std::get_if<Sum>(&onHost); sum && sum->isZero) {
-      clearRows(sum->buffer, sum->rows);
+      clear(sum->buffer, sum->vectors);
       sum->isZero = false;
       set(init, onHost);
     }

@@ -78,15 +78,16 @@ protected:
     Value outer, depth;           // those inside the matrix and the block
     Value firstOuter, firstDepth; // places of the first element in the matrix, where a load knows them
     Value block;                  // number of the block; null if the operand is dense
-    Value unpacked;               // the elements as rows of f32, one for each k; null for A
+    int64_t outerSize, depthSize; // of the buffer
+    Value unpacked;               // the buffer: the elements as f32
   };
 
-  /// `!sparsec.accumulator`: rows of f32 in a product, vectors of queries in attention.
+  /// `!sparsec.accumulator`: rows of M or of N in a product, vectors of queries in attention.
   struct Sum {
     Value buffer;
-    int64_t rows; // of the buffer
-    bool isZero;  // nothing has been written to the buffer yet
-    Value factor; // a vector by which the op that takes the sum multiplies it first; null for none
+    int64_t vectors; // of the buffer
+    bool isZero;     // nothing has been written to the buffer yet
+    Value factor;    // a vector by which the op that takes the sum multiplies it first; null for none
   };
 
   /// `!sparsec.softmax_state`: m and l of every query.
@@ -108,13 +109,11 @@ protected:
   void set(Value value, const HostValue &onHost) { values.insert_or_assign(value, onHost); }
 
   /// A buffer that belongs to an op.
-  Value bufferOf(mlir::Operation *op, int64_t rows);
+  Value bufferOf(mlir::Operation *op, int64_t vectors);
   /// One that holds zeros before the first tile. Products compute with elements that nothing has written, and these may
   /// not be what was on the stack: processors multiply subnormal numbers slowly.
-  Value zeroedBufferOf(mlir::Operation *op, int64_t rows);
-  void clearRows(Value buffer, int64_t rows);
-  /// A vector of zeros, for a row of a buffer.
-  Value zeroRow() { return constant(mlir::DenseElementsAttr::get(rowType, 0.0f)); }
+  Value zeroedBufferOf(mlir::Operation *op, int64_t vectors);
+  void clear(Value buffer, int64_t vectors);
 
   /// Gives the arguments of a loop's body, or its results, the buffers of its inits.
   void carry(mlir::ValueRange inits, mlir::ValueRange carried);

@@ -674,9 +674,8 @@ typedef struct sparsec_bundle_entry_s {
  * Host images are ELF relocatable objects (x86-64). The only relocations in their
  * loaded sections are R_X86_64_64, so that the runtime can load them without a
  * linker. The symbol of every stage has this type. It computes the tiles
- * [tile_begin, tile_end) of tile_rows x panels, where
- * tile = tile row * panels + panel (see sparsec_stage_info_t). Several threads may
- * compute different tiles at once.
+ * [tile_begin, tile_end) of tile_rows x panels (see sparsec_stage_info_t), in an
+ * order of its own. Several threads may compute different tiles at once.
  */
 typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
 
