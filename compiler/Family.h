@@ -33,8 +33,7 @@ struct HostTile {
   int64_t m, n, k;
 };
 
-/// The columns of a tile of the host, or keys of a step, where the op leaves them open: some vectors, whose sums stay in
-/// a near cache.
+/// The columns of a tile of the host, or keys of a step, where the op leaves them open; their sums stay in a cache.
 inline constexpr int64_t columnsOfHostTile = 64;
 
 /// The properties of a variant on which the costs depend that its plans compare.
