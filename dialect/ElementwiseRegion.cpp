@@ -123,7 +123,9 @@ static std::optional<PositionSum> combined(Value left, Value right, int64_t sign
   return sum;
 }
 
-/// `depth` bounds the sums of sums: operands may be shared, so that there can be many more of them than ops.
+/// Bounds the sums of sums: operands may be shared, so that there can be many more of them than ops.
+static constexpr int64_t mostDepth = 4;
+
 static std::optional<PositionSum> positionSumWithin(Value value, int64_t depth) {
   if (int64_t place = placeOfIndex(value); place == 2 || place == 3)
     return PositionSum{place == 2, place == 3, 0};
@@ -139,9 +141,15 @@ static std::optional<PositionSum> positionSumWithin(Value value, int64_t depth) 
   return std::nullopt;
 }
 
-std::optional<PositionSum> sparsec::positionSum(Value value) {
-  constexpr int64_t mostDepth = 4;
-  auto sum = positionSumWithin(value, mostDepth);
+static std::optional<PositionSum> withPosition(std::optional<PositionSum> sum) {
   bool hasPosition = sum && (sum->queries != 0 || sum->keys != 0);
   return hasPosition ? sum : std::nullopt;
+}
+
+std::optional<PositionSum> sparsec::positionSum(Value value) {
+  return withPosition(positionSumWithin(value, mostDepth));
+}
+
+std::optional<PositionSum> sparsec::positionDifference(Value left, Value right) {
+  return withPosition(combined(left, right, -1, mostDepth));
 }

@@ -12,6 +12,9 @@ namespace sparsec {
 
 class ElementOp;
 
+/// A unit attribute of a math.tanh: as a soft cap of attention it is as precise as anywhere else.
+inline constexpr llvm::StringLiteral exactAttribute = "sparsec.exact";
+
 /// Which ops of ElementwiseOps.def a region may hold.
 enum class RegionOps {
   Floats,           // f32 and i1
@@ -47,6 +50,8 @@ struct PositionSum {
 /// A value of a region of attention as such a sum with a query or a key, where it is a short one that does not overflow
 /// for any tensor that fits into memory.
 std::optional<PositionSum> positionSum(mlir::Value value);
+/// The same of left - right.
+std::optional<PositionSum> positionDifference(mlir::Value left, mlir::Value right);
 
 /// Whether an op of a region works on i32: SPARSEC_INTEGER_OP then says its opcode, if it is there.
 bool hasIntegers(mlir::Operation &op);

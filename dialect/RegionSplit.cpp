@@ -12,23 +12,12 @@ using namespace sparsec;
 /// Terms stay in registers: of a query two for a thread and a tile, of a key four for a thread and a step of 128 keys.
 static constexpr size_t mostTerms = 3;
 
-namespace {
+void Dependence::add(const Dependence &other) {
+  onQuery |= other.onQuery;
+  onKey |= other.onKey;
+  loads |= other.loads;
+}
 
-struct Dependence {
-  bool onQuery = false, onKey = false;
-  bool loads = false; // by more than batch and head
-
-  bool onBoth() const { return onQuery && onKey; }
-  void add(const Dependence &other) {
-    onQuery |= other.onQuery;
-    onKey |= other.onKey;
-    loads |= other.loads;
-  }
-};
-
-} // namespace
-
-/// A score depends on both.
 static Dependence dependenceOf(BlockArgument argument) {
   bool isScore = argument.getType().isF32();
   int64_t place = placeOfIndex(argument);
@@ -40,11 +29,11 @@ static bool isLoadByPosition(Operation &op) {
   return element && !isLoadOfTile(element);
 }
 
-static llvm::DenseMap<Value, Dependence> dependencesOf(Block &region) {
+llvm::DenseMap<Value, Dependence> sparsec::dependencesOf(Region &region) {
   llvm::DenseMap<Value, Dependence> dependences;
   for (BlockArgument argument : region.getArguments())
     dependences[argument] = dependenceOf(argument);
-  for (Operation &op : region.without_terminator()) {
+  for (Operation &op : region.front().without_terminator()) {
     Dependence dependence;
     for (Value operand : op.getOperands())
       dependence.add(dependences.lookup(operand));
@@ -54,12 +43,14 @@ static llvm::DenseMap<Value, Dependence> dependencesOf(Block &region) {
   return dependences;
 }
 
-RegionSplit::RegionSplit(Value wanted) {
-  llvm::DenseMap<Value, Dependence> dependences = dependencesOf(*wanted.getParentBlock());
+RegionSplit::RegionSplit(Value wanted, ArrayRef<Value> known) {
+  llvm::DenseMap<Value, Dependence> dependences = dependencesOf(*wanted.getParentRegion());
   llvm::SetVector<Value> needed;
   needed.insert(wanted);
   for (size_t i = 0; i < needed.size(); ++i) { // grows
     Value value = needed[i];
+    if (llvm::is_contained(known, value))
+      continue;
     Dependence dependence = dependences.lookup(value);
     SmallVector<Value> &terms = dependence.onKey ? ofKey : ofQuery;
     if (dependence.loads && !dependence.onBoth() && terms.size() < mostTerms) {
@@ -74,5 +65,3 @@ RegionSplit::RegionSplit(Value wanted) {
 RegionSplit RegionSplit::ofScore(const ScoreForm &form) {
   return form.scaled ? RegionSplit(form.scaled->value) : RegionSplit();
 }
-
-RegionSplit RegionSplit::ofMask(Region &mask) { return mask.empty() ? RegionSplit() : RegionSplit(yieldedValue(mask)); }

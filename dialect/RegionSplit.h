@@ -7,17 +7,29 @@
 
 #include "ScoreForm.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace sparsec {
+
+/// What a value of a region depends on. A score depends on the query and on the key.
+struct Dependence {
+  bool onQuery = false, onKey = false;
+  bool loads = false; // by more than batch and head
+
+  bool onBoth() const { return onQuery && onKey; }
+  void add(const Dependence &other);
+};
+/// The dependences of the arguments and the values of a region.
+llvm::DenseMap<mlir::Value, Dependence> dependencesOf(mlir::Region &region);
 
 /// The last values of a region, on the way from loads to what is wanted, that depend on the query or the key alone.
 /// Values that use no such load are computed for every score: positions are cheap.
 struct RegionSplit {
   RegionSplit() = default;
-  /// Splits what `wanted`, a value of the region, is made of.
-  explicit RegionSplit(mlir::Value wanted);
+  /// Splits what `wanted`, a value of the region, is made of, but for `known` values.
+  explicit RegionSplit(mlir::Value wanted, llvm::ArrayRef<mlir::Value> known = {});
   /// The split of the part of a score region that is computed for every score.
   static RegionSplit ofScore(const ScoreForm &form);
-  static RegionSplit ofMask(mlir::Region &mask);
 
   /// Terms of queries: the same for all keys. Loads that only batch and head determine, by computed indices, count as
   /// such.

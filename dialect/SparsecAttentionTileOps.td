@@ -338,6 +338,7 @@ def Sparsec_KeyTermsOp : Sparsec_ScoreStepOp<"key_terms", [Sparsec_NamesResults]
   let description = [{
     The warps of a group share the work, so that each thread computes its terms for few keys. The op precedes
     the wait for the products, which hides its loads. Where no mask region applies, terms of the mask are not computed.
+    What a mask region makes of positions and terms, as far as it has that form, becomes mask words here.
 
     ```mlir
     %terms = sparsec.key_terms %softmax at(%key) partial(%partial)

@@ -47,9 +47,12 @@ Value ptx::gridSize(KernelBuilder &b) { return NVVM::GridDimXOp::create(b, b.i32
 Value ptx::clusterRank(KernelBuilder &b) { return NVVM::ClusterId::create(b, b.i32Type()); }
 
 /// `ownBits` of the source lane are those of the lane itself.
-static Value shuffle(KernelBuilder &b, Value value, int64_t lane, NVVM::ShflKind kind, int64_t ownBits = 0) {
-  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(lane), b.i32(ownBits << 8 | 31), kind,
+static Value shuffle(KernelBuilder &b, Value value, Value lane, NVVM::ShflKind kind, int64_t ownBits = 0) {
+  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, lane, b.i32(ownBits << 8 | 31), kind,
                               /*return_value_and_is_valid=*/UnitAttr());
+}
+static Value shuffle(KernelBuilder &b, Value value, int64_t lane, NVVM::ShflKind kind, int64_t ownBits = 0) {
+  return shuffle(b, value, b.i32(lane), kind, ownBits);
 }
 Value ptx::broadcastFirstLane(KernelBuilder &b, Value value) { return shuffle(b, value, 0, NVVM::ShflKind::idx); }
 Value ptx::fromGroup(KernelBuilder &b, Value value, int64_t group) {
@@ -65,6 +68,7 @@ Value ptx::fromLaneBefore(KernelBuilder &b, Value value, int64_t distance) {
 Value ptx::fromLane(KernelBuilder &b, Value value, int64_t lane) {
   return shuffle(b, value, lane, NVVM::ShflKind::idx);
 }
+Value ptx::fromLane(KernelBuilder &b, Value value, Value lane) { return shuffle(b, value, lane, NVVM::ShflKind::idx); }
 
 Value ptx::anyInWarp(KernelBuilder &b, Value predicate) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), b.i32(-1), predicate, NVVM::VoteSyncKind::any);
@@ -332,6 +336,10 @@ void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {
 
 Value ptx::exp2(KernelBuilder &b, Value x) {
   return callIntrinsic(b, b.getF32Type(), "llvm.nvvm.ex2.approx.ftz.f", {x});
+}
+
+Value ptx::reciprocal(KernelBuilder &b, Value x) {
+  return callIntrinsic(b, b.getF32Type(), "llvm.nvvm.rcp.approx.ftz.f", {x});
 }
 
 Value ptx::pack(KernelBuilder &b, Type element, Value low, Value high) {

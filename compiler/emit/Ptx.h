@@ -29,6 +29,7 @@ Value exchange(KernelBuilder &b, Value value, int64_t mask);
 /// The value of lane `lane - distance`, or the lane's own where there is none (shfl.sync.up), and that of one lane.
 Value fromLaneBefore(KernelBuilder &b, Value value, int64_t distance);
 Value fromLane(KernelBuilder &b, Value value, int64_t lane);
+Value fromLane(KernelBuilder &b, Value value, Value lane); // known at run time only
 /// Whether the predicate holds in some lane of the warp (vote.sync.any, 9.7.14.4).
 Value anyInWarp(KernelBuilder &b, Value predicate);
 /// The lanes in which it holds, as bits (vote.sync.ballot), and those below this one (%lanemask_lt, 10.13).
@@ -136,6 +137,9 @@ void copyAsyncWait(KernelBuilder &b, int64_t pending);
 
 /// 2^x to about 2 units in the last place (ex2.approx.ftz.f32, 9.7.3.21): results below 2^-126 are zero.
 Value exp2(KernelBuilder &b, Value x);
+
+/// 1 / x, at most 1 unit in the last place off (rcp.approx.ftz.f32, 9.7.3.14).
+Value reciprocal(KernelBuilder &b, Value x);
 
 /// tanh x with a relative error of 2^-10.987 (tanh.approx.f32, 9.7.3.22).
 Value tanhApproximate(KernelBuilder &b, Value x);

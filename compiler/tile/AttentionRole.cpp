@@ -43,7 +43,7 @@ AttentionRole::Step AttentionRole::stepOf(ValueRange blocks, int64_t keys) {
 }
 
 Value AttentionRole::makeTerms(ValueRange blocks, int64_t keys) {
-  if (RegionSplit::ofScore(form).ofKey.empty() && RegionSplit::ofMask(parts.softmax.getMask()).ofKey.empty())
+  if (RegionSplit::ofScore(form).ofKey.empty() && !MaskForm(parts.softmax.getMask()).hasKeyTerms())
     return Value();
   Step step = stepOf(blocks, keys);
   return KeyTermsOp::create(b, softmax, step.keys, step.partial);

@@ -5,7 +5,7 @@
 #define SPARSEC_COMPILER_TILE_ATTENTIONROLE_H
 
 #include "AttentionParts.h"
-#include "RegionSplit.h"
+#include "MaskForm.h"
 
 namespace sparsec {
 

@@ -19,18 +19,24 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
-// Where the keys end that a row sees is computed once for a row of a thread. Its keys are constants: one comparison each,
-// the last ones of a step for instance.
+// Where the keys end that a row sees becomes a word with a bit for each of its keys. A score takes its bit, in order, so that
+// the assembler moves seven bits to predicates at once. No key is compared.
 // CHECK-LABEL: .entry causal(
 // CHECK: setmaxnreg
-// CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END:%r[0-9]+]], 1;
+// CHECK: min.s32 {{%r[0-9]+}}, {{%r[0-9]+}}, 128;
+// CHECK: shl.b64 [[POWER:%rd[0-9]+]], {{%rd[0-9]+}}, {{%r[0-9]+}};
+// CHECK-NEXT: cvt.u32.u64 [[LOW:%r[0-9]+]], [[POWER]];
+// CHECK-NEXT: add.s32 [[WORD:%r[0-9]+]], [[LOW]], -1;
+// CHECK: shl.b64
+// CHECK: and.b32 [[BIT:%r[0-9]+]], [[WORD]], 1;
+// CHECK-NEXT: setp.ne.b32 [[SEES:%p[0-9]+]], [[BIT]], 0;
+// CHECK-NEXT: selp.f32 {{.*}}, 0fFF800000, [[SEES]];
+// CHECK-NEXT: and.b32 {{%r[0-9]+}}, [[WORD]], 2;
+// CHECK-NEXT: setp.
 // CHECK-NEXT: selp.f32
-// CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END]], 8;
-// CHECK-NEXT: selp.f32
-// CHECK-NEXT: setp.gt.s32 {{%p[0-9]+}}, [[END]], 9;
-// CHECK-NEXT: selp.f32
-// CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END]], 121;
-// CHECK-NEXT: selp.f32
+// CHECK-NEXT: and.b32 {{%r[0-9]+}}, [[WORD]], 4;
+// CHECK-NOT: setp.{{[gl][te]}}.s32 {{%p[0-9]+}}, {{%r[0-9]+}}, {{[1-9]}}
+// CHECK: and.b32 {{%r[0-9]+}}, [[WORD]], 1073741824;
 sparsec.kernel @causal(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v causal

@@ -63,6 +63,10 @@ KERNELS = {
         # Terms of queries and keys: with lists and two blocks a step, and without.
         Attention("bf16", "128", 64, 64, "all", "root", "no", "bf16", "o", "terms"),
         Attention("f16", "64", None, None, "causal", "root", "no", "f16", "lse", "terms"),
+        # Masks of words: with two blocks a step, one, and no lists; and together with values of a score.
+        Attention("bf16", "128", 64, 64, "all", "root", "no", "bf16", "lse", "words"),
+        Attention("f16", "64", 128, 128, "window", "root", "sink", "f32", "lse", "words"),
+        Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "o", "somewords"),
         Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
         Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
@@ -101,6 +105,7 @@ KERNELS = {
         Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
         Attention("f16", "64", None, None, "all", "root", "no", "bf16", "o", "capfast"),
         Attention("bf16", "128", 64, 64, "causal", "root", "no", "bf16", "lse", "terms"),
+        Attention("f16", "64", 64, 128, "all", "root", "no", "bf16", "lse", "words"),
         Sequence("bf16", "64", None, None, "packedlengths", "causal", "no", "bf16", "lse", "none"),
         Sequence("f16", "64", 64, 64, "page16", "window", "sink", "f32", "o", "positions"),
         Merge("bf16", "bf16", "bf16", "256"),

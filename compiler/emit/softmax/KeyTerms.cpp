@@ -4,16 +4,25 @@
 
 #include "Ptx.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 /// A warp has eight groups of four lanes. Scores 4 g to 4 g + 3 of a thread are those of two rows and two keys.
-static constexpr int64_t groups = 8, lanesOfGroup = 4, keysOfGroup = 8, keysOfThread = 2, scoresOfThread = 4;
+static constexpr int64_t laneGroups = 8, lanesOfGroup = 4, keysOfThread = 2, scoresOfThread = 4;
 
-int64_t KeyTermLayout::registersOfTerm() const { return keysOfThread * llvm::divideCeil(keys, groups * keysOfGroup); }
+KeyOrder::Place KeyOrder::placeOf(int64_t score) const {
+  int64_t group = score / scoresOfThread, groupsOfWord = laneGroups * groupsOfLane;
+  return {group / groupsOfWord, group % groupsOfWord / groupsOfLane,
+          group % groupsOfLane * keysOfThread + score % keysOfThread};
+}
+
+int64_t KeyOrder::firstScore(int64_t number) const {
+  int64_t word = number / registersOfWord(), place = number % registersOfWord();
+  return (word * laneGroups * groupsOfLane + place / keysOfThread) * scoresOfThread + place % keysOfThread;
+}
+
+int64_t KeyOrder::scoresOfLane() const { return groupsOfLane * scoresOfThread; }
 
 SmallVector<Type> KeyTermLayout::types() const {
   SmallVector<Type> types;
@@ -26,11 +35,9 @@ SmallVector<Type> KeyTermLayout::types() const {
 Values KeyTermLayout::compute(Value lane, Compute compute) const {
   Values registers;
   Value group = b.shiftRight(lane, 2);
-  for (int64_t i = 0; i < registersOfTerm(); ++i) {
-    int64_t first = i / keysOfThread * groups * scoresOfThread + i % keysOfThread;
-    for (Value term : compute(b.add(b.mul(group, scoresOfThread), first)))
+  for (int64_t i = 0; i < registersOfTerm(); ++i)
+    for (Value term : compute(b.add(b.mul(group, order.scoresOfLane()), order.firstScore(i))))
       registers.push_back(shared(term, lane));
-  }
   return registers;
 }
 
@@ -43,16 +50,16 @@ Value KeyTermLayout::shared(Value term, Value lane) const {
 }
 
 Values KeyTermLayout::termsOf(ValueRange registers, int64_t index) const {
-  int64_t number = index / scoresOfThread, group = number % groups;
-  int64_t place = number / groups * keysOfThread + index % keysOfThread;
+  KeyOrder::Place place = order.placeOf(index);
+  int64_t number = place.word * order.registersOfWord() + place.registerOfWord;
   Values results;
   for (auto [i, term] : llvm::enumerate(terms)) {
-    Value shared = registers[place * terms.size() + i];
+    Value shared = registers[number * terms.size() + i];
     if (!term.getType().isInteger(1)) {
-      results.push_back(ptx::fromGroup(b, shared, group));
+      results.push_back(ptx::fromGroup(b, shared, place.laneGroup));
       continue;
     }
-    Value bit = b.bitAnd(shared, int64_t(1) << (lanesOfGroup * group));
+    Value bit = b.bitAnd(shared, int64_t(1) << (lanesOfGroup * place.laneGroup));
     results.push_back(b.compare(arith::CmpIPredicate::ne, bit, b.i32(0)));
   }
   return results;

@@ -2,72 +2,131 @@
 
 #include "ScoreMask.h"
 
+#include "LongRegion.h"
+
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
+/// A long region has no words, as it has no terms.
+MaskForm ScoreMask::formOf(Region &mask) { return mask.empty() || isLong(mask) ? MaskForm() : MaskForm(mask); }
+
+void ScoreMask::computeQueryTerms(Value query) {
+  maskWords.computeQueryValues(query);
+  region.computeQueryTerms(query);
+}
+
+SmallVector<Type> ScoreMask::typesOfKeyTerms() {
+  SmallVector<Type> types(maskWords.count(), b.i32Type());
+  llvm::append_range(types, region.typesOfKeyTerms());
+  return types;
+}
+
 Values ScoreMask::computeKeyTerms(const ScorePositions &positions) {
-  Value isPartial = positions.allBlocks().front().isPartial;
-  for (const ScorePositions::Block &block : positions.allBlocks().drop_front())
-    isPartial = b.logicalOr(isPartial, block.isPartial);
-  return region.computeKeyTerms(positions, isPartial);
+  Value isPartial = this->isPartial(positions);
+  Values terms;
+  if (int64_t count = maskWords.count())
+    terms = b.ifThenElse(
+        isPartial, SmallVector<Type>(count, b.i32Type()), [&] { return maskWords.compute(positions); },
+        [&] { return Values(count, b.i32(0)); });
+  llvm::append_range(terms, region.computeKeyTerms(positions, isPartial));
+  return terms;
 }
 
 Value ScoreMask::isNeeded(const ScorePositions &positions) {
-  Value needed = isNeeded(positions.allBlocks().front());
-  for (const ScorePositions::Block &block : positions.allBlocks().drop_front())
-    needed = b.logicalOr(needed, isNeeded(block));
-  return needed;
+  return region.isEmpty() ? isCut(positions) : b.logicalOr(isCut(positions), isPartial(positions));
 }
 
-Value ScoreMask::isNeeded(const ScorePositions::Block &block) {
+Value ScoreMask::isPartial(const ScorePositions &positions) {
+  return inAnyBlock(positions, [](const ScorePositions::Block &block) { return block.isPartial; });
+}
+
+Value ScoreMask::isCut(const ScorePositions &positions) {
+  return inAnyBlock(positions, [&](const ScorePositions::Block &block) { return isCut(block); });
+}
+
+Value ScoreMask::inAnyBlock(const ScorePositions &positions, BlockTest test) {
+  Value any = test(positions.allBlocks().front());
+  for (const ScorePositions::Block &block : positions.allBlocks().drop_front())
+    any = b.logicalOr(any, test(block));
+  return any;
+}
+
+Value ScoreMask::isCut(const ScorePositions::Block &block) {
   Value first = b.sub(block.firstKey, b.modulo(block.firstKey, context.keyBlock));
   Value last = b.add(first, context.keyBlock - 1);
-  Value needed = b.compare(arith::CmpIPredicate::sge, last, context.keys(tile));
-  auto either = [&](Value condition) { needed = b.logicalOr(needed, condition); };
+  Value cut = b.compare(arith::CmpIPredicate::sge, last, context.keys(tile));
+  auto either = [&](Value condition) { cut = b.logicalOr(cut, condition); };
   Value firstPosition = b.add(tile.first, context.queryOffset(tile));
   if (context.windowRight >= 0)
     either(b.compare(arith::CmpIPredicate::sgt, last, b.add(firstPosition, context.windowRight)));
   if (context.windowLeft >= 0)
     either(b.less(first, b.sub(b.add(firstPosition, context.tileRows - 1), context.windowLeft)));
-  if (!region.isEmpty())
-    either(block.isPartial);
-  return needed;
+  return cut;
+}
+
+/// Changes scores where a condition holds.
+Values ScoreMask::hideIf(Value condition, ValueRange scores, llvm::function_ref<Values()> hide) {
+  return b.ifThenElse(condition, SmallVector<Type>(scores.size(), b.getF32Type()), hide,
+                      [&] { return Values(scores); });
 }
 
 Values ScoreMask::hide(const ScorePositions &positions, ValueRange scores, Value hidden) {
-  return b.ifThenElse(
-      isNeeded(positions), SmallVector<Type>(scores.size(), b.getF32Type()),
-      [&] { return hideInBlocks(positions, scores, hidden); }, [&] { return Values(scores); });
+  if (region.isEmpty() || form.isWhole())
+    return hideIf(isNeeded(positions), scores, [&] { return hideByWords(visibleWords(positions), scores, hidden); });
+  Values masked = hideIf(isPartial(positions), scores, [&] { return hideByRegion(positions, scores, hidden); });
+  return hideIf(isCut(positions), masked, [&] { return hideByWords(wordsInReach(positions), masked, hidden); });
 }
 
-Values ScoreMask::hideInBlocks(const ScorePositions &positions, ValueRange scores, Value hidden) {
-  if (region.isEmpty()) {
-    Values masked(scores);
-    for (auto [index, score] : llvm::enumerate(masked))
-      score = b.select(isInReach(positions, index), score, hidden);
-    return masked;
-  }
+/// The scores that are visible, where all that says so is words.
+Values ScoreMask::visibleWords(const ScorePositions &positions) {
+  Values visible = wordsInReach(positions);
+  if (region.isEmpty())
+    return visible;
+  auto either = [&](Value x, Value y) { return b.bitOr(x, y); };
+  Values allowed = words.combine(positions.keyTerms().mask, words.inFullBlocks(positions), either);
+  return words.combine(visible, allowed, [&](Value x, Value y) { return b.bitAnd(x, y); });
+}
+
+/// The values of the region for each score, of which words are a part.
+Values ScoreMask::hideByRegion(const ScorePositions &positions, ValueRange scores, Value hidden) {
+  ValueRange terms = positions.keyTerms().mask, computed = terms.take_front(maskWords.count());
+  // All scores of a step with one block are in a partial one.
+  auto hideUnless = [&](Value allowed, Value isPartial, Value score) {
+    if (positions.allBlocks().size() > 1)
+      allowed = b.logicalOr(b.logicalNot(isPartial), allowed);
+    return b.select(allowed, score, hidden);
+  };
   return region.changeScores(
-      positions, positions.keyTerms().mask, scores,
+      positions, terms.drop_front(maskWords.count()), scores,
       [&](const SoftmaxRegion::Place &place, Value score) {
-        Value inReach = isInReach(positions, place.index);
-        Value allowed = region.apply({}, place);
-        Value isFull = b.logicalNot(positions.blockOf(place.index).isPartial);
-        return b.select(b.logicalAnd(inReach, b.logicalOr(isFull, allowed)), score, hidden);
+        SmallVector<std::pair<Value, Value>> known = maskWords.valuesOf(computed, place.index);
+        llvm::append_range(known, place.terms);
+        Value allowed = region.apply({}, {place.positions, place.later, place.index, known});
+        return hideUnless(allowed, positions.blockOf(place.index).isPartial, score);
       },
       [&](const ScorePosition &position, Value score) {
-        Value allowed = b.logicalOr(b.logicalNot(position.isPartial), region.apply({}, position));
-        return b.select(b.logicalAnd(context.isInReach(tile, position.query, position.key), allowed), score, hidden);
+        return hideUnless(region.apply({}, position), position.isPartial, score);
       });
 }
 
-/// Compares distances to the thread's first key of the block, so that the keys themselves are constants.
-Value ScoreMask::isInReach(const ScorePositions &positions, int64_t index) {
-  Value query = positions.queryOf(index), firstKey = positions.blockOf(index).firstKey;
-  Value key = b.i32(positions.keyDistance(index));
-  Value reach = b.less(key, b.sub(context.endOfReach(tile, query), firstKey));
-  if (Value first = context.firstInReach(tile, query))
-    reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, b.sub(first, firstKey)));
+/// One row after the other: the assembler moves seven neighbouring bits of a word to predicates at once.
+Values ScoreMask::hideByWords(ValueRange visible, ValueRange scores, Value hidden) {
+  Values masked(scores);
+  for (int64_t row : {0, 1})
+    for (auto [index, score] : llvm::enumerate(masked))
+      if (rowOfScore(index) == row)
+        score = b.select(words.bit(visible, index), score, hidden);
+  return masked;
+}
+
+/// The scores of keys that causal, window and the number of keys allow.
+Values ScoreMask::wordsInReach(const ScorePositions &positions) {
+  Value first = positions.queryOf(0), second = positions.queryOf(2);
+  Values reach = words.before(positions, context.endOfReach(tile, first), context.endOfReach(tile, second));
+  if (Value begin = context.firstInReach(tile, first)) {
+    Values before = words.before(positions, begin, context.firstInReach(tile, second));
+    reach = words.combine(reach, before, [&](Value x, Value y) { return b.bitAnd(x, b.bitXor(y, -1)); });
+  }
   return reach;
 }
