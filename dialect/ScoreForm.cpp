@@ -72,10 +72,14 @@ static std::optional<double> constantFactor(Value constant) {
   return attribute.getValueAsDouble();
 }
 
-/// The form of tanh(score * ratio) or tanh(score / cap), with an approximate tanh.
+static bool isApproximate(math::TanhOp tanh) {
+  return arith::bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn);
+}
+
+/// The form of tanh(score * ratio) or tanh(score / cap), unless it is to be exact.
 static std::optional<double> capRatio(Value value, Value score) {
   auto tanh = value.getDefiningOp<math::TanhOp>();
-  if (!tanh || !arith::bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
+  if (!tanh || tanh->hasAttr(exactAttribute))
     return std::nullopt;
   if (auto multiply = tanh.getOperand().getDefiningOp<arith::MulFOp>()) {
     if (multiply.getLhs() == score)
@@ -105,7 +109,7 @@ static std::optional<double> fixedShift(double largestExponent, Type element) {
 static bool isModerate(double multiplier) { return multiplier >= 0x1p-64 && multiplier <= 0x1p64; }
 
 static ScaledScore scaledScore(Region &score, Type element) {
-  ScaledScore scaled{yieldedValue(score), 1, std::nullopt, std::nullopt};
+  ScaledScore scaled{yieldedValue(score), 1, std::nullopt, false, std::nullopt};
   if (auto multiply = scaled.value.getDefiningOp<arith::MulFOp>())
     for (auto [constant, value] :
          {std::pair(multiply.getLhs(), multiply.getRhs()), std::pair(multiply.getRhs(), multiply.getLhs())})
@@ -115,6 +119,9 @@ static ScaledScore scaledScore(Region &score, Type element) {
         break;
       }
   scaled.capRatio = capRatio(scaled.value, score.getArgument(0));
+  scaled.hasApproximateCap = scaled.capRatio && isApproximate(scaled.value.getDefiningOp<math::TanhOp>());
+  if (!scaled.hasApproximateCap && scaled.multiplier > largestCap)
+    scaled.capRatio = std::nullopt;
   if (auto largest = bound(scaled.value))
     scaled.fixedShift = fixedShift(*largest * scaled.multiplier * log2e, element);
   return scaled;

@@ -18,12 +18,18 @@ struct LinearBias {
   PositionSum distance;
 };
 
+/// The largest multiplier of a soft cap whose scores are computed with an error of at most 2^-10. Beyond, they are
+/// exact.
+inline constexpr double largestCap = 120;
+
 /// multiplier * value: `value` is what is left to compute for each score, `multiplier` a positive constant.
 struct ScaledScore {
   mlir::Value value;
   double multiplier;
-  /// The value is tanh(score * ratio), of which the hardware's precision is enough: a soft cap.
+  /// The value is tanh(score * ratio), a soft cap, of which probabilities do not show every bit.
   std::optional<double> capRatio;
+  /// The hardware's precision of tanh is enough.
+  bool hasApproximateCap = false;
   /// An m of the softmax, an exponent of 2, that serves whatever the scores are: they are known to be bounded, and
   /// neither probabilities nor their products with values leave the range of the element type and of f32.
   std::optional<double> fixedShift;

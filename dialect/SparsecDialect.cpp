@@ -73,6 +73,17 @@ void SparsecDialect::initialize() {
       >();
 }
 
+LogicalResult SparsecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  // attention_c27
+  if (attribute.getName() != exactAttribute)
+    return success();
+  auto tanh = dyn_cast<math::TanhOp>(op);
+  if (!tanh || arith::bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn) ||
+      !isa<UnitAttr>(attribute.getValue()))
+    return op->emitError("expects sparsec.exact to be a unit attribute of math.tanh without fastmath<afn>");
+  return success();
+}
+
 // !sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64, transposed>
 Type BsrType::parse(AsmParser &parser) {
   SmallVector<int64_t> sizes, block;

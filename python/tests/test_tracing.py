@@ -142,7 +142,8 @@ def test_float_functions_in_an_epilogue(name):
     np.testing.assert_allclose(evaluated, expected, rtol=2e-5, atol=1e-6)
 
 
-def test_an_approximate_tanh_has_the_flag():
+def test_an_approximate_or_exact_tanh_says_so():
+    assert "math.tanh %score {sparsec.exact} : f32" in text_of(lambda s, *places: tracing.tanh(s, exact=True))
     assert "math.tanh %score fastmath<afn> : f32" in text_of(lambda s, *places: tracing.tanh(s, approximate=True))
     acc = np.linspace(-4, 4, 16 * 8).reshape(16, 8).astype(np.float16).astype(np.float64)
     got = in_epilogue(lambda a, b: tracing.tanh(a, approximate=True), acc, acc)
@@ -551,6 +552,7 @@ REFUSED = {
     "numpy function": (lambda b, h, q, k: np.arctan(q) > 1, "numpy.arctan has no counterpart"),
     "numpy option": (lambda b, h, q, k: np.add(q, k, dtype=np.int64) > 1, "numpy.add is called in a way"),
     "numpy method": (lambda b, h, q, k: np.add.reduce(q) > 1, "numpy.add is called in a way"),
+    "tanh": (lambda b, h, q, k: tracing.tanh(q, approximate=True, exact=True) > 0, "expects approximate or exact"),
     "gelu": (lambda b, h, q, k: tracing.gelu(q, approximate="erf") > 1, "approximate is 'erf', but expects"),
     "no traced value": (lambda b, h, q, k: tracing.where(True, 1, 2), "none of the arguments is a traced value"),
 }

@@ -317,11 +317,13 @@ AttentionArguments::Expected AttentionArguments::computeExpected() const {
   return expected;
 }
 
-/// The error of a score that approximate instructions may add: the regions of attention_kernels.py with them have a
-/// cap of 20 and a tanh with a relative error of 2^-10.987.
+/// The error that a score may have by its soft cap (SPEC.md). The regions of attention_kernels.py have caps of 20, some
+/// of them a tanh with a relative error of 2^-10.987, or an exact one.
 double AttentionArguments::scoreError() const {
-  bool isApproximate = std::string_view(sparsec_kernel_info(kernel)->name).ends_with("fast");
-  return isApproximate ? 20 * 0x1.03p-11 : 0;
+  std::string_view name = sparsec_kernel_info(kernel)->name;
+  if (name.ends_with("fast"))
+    return 20 * 0x1.03p-11;
+  return name.ends_with("_cap") || name.ends_with("_capdoc") ? 0x1p-10 : 0;
 }
 
 /// The error that rounding a small weight adds, for values whose mean magnitude is about 1. In bf16 a sink far above

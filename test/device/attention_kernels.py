@@ -33,6 +33,7 @@ SOFTCAP = ["%cap = arith.constant 20.0 : f32",
            "%ratio = arith.divf %s, %cap : f32",
            "%tanh = math.tanh %ratio : f32",
            "%r = arith.mulf %tanh, %cap : f32"]
+EXACTCAP = [line.replace("%tanh = math.tanh %ratio", "%tanh = math.tanh %ratio {sparsec.exact}") for line in SOFTCAP]
 # A polynomial where no score is large, the hardware's tanh else.
 FASTCAP = ["%cap = arith.constant 20.0 : f32",
            "%ratio = arith.divf %s, %cap : f32",
@@ -53,6 +54,7 @@ def same_document(score, element):
 REGIONS = {
     "none": Regions([], {}),
     "cap": Regions([], {"score": SOFTCAP}),
+    "capexact": Regions([], {"score": EXACTCAP}),
     "alibi": Regions([("slopes", "tensor<?xf32>")],
                      {"score": ["%slope = sparsec.element %slopes_region[%h] : tensor<?xf32>",
                                 "%distance = arith.subi %j, %i : i32",

@@ -563,3 +563,36 @@ sparsec.kernel @attention_c26_open(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x64x
   %0 = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t) : (tensor<?x?x?x64xbf16>, tensor<?x?x64x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi32>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
   sparsec.return %0 : tensor<?x?x?x64xbf16>
 }
+
+// -----
+
+sparsec.kernel @attention_c27(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{expects sparsec.exact to be a unit attribute of math.tanh without fastmath<afn>}}
+    %r = math.erf %s {sparsec.exact} : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c27_fast(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{expects sparsec.exact to be a unit attribute of math.tanh without fastmath<afn>}}
+    %r = math.tanh %s fastmath<afn> {sparsec.exact} : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c27_value(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{expects sparsec.exact to be a unit attribute of math.tanh without fastmath<afn>}}
+    %r = math.tanh %s {sparsec.exact = true} : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}

@@ -98,3 +98,45 @@ sparsec.kernel @softcap_64(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>,
   } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
+
+// Without a flag there are two polynomials as well, of a smaller error. Beyond them a score takes an exponential and a
+// reciprocal.
+// TURNS-LABEL: .entry softcap_precise(
+// CHECK-LABEL: .entry softcap_precise(
+// CHECK: max.s32
+// CHECK: vote.sync.any.pred
+// CHECK: vote.sync.any.pred
+// CHECK-COUNT-64: rcp.approx.ftz.f32
+// CHECK-NOT: {{rcp.approx|tanh}}
+// CHECK: vote.sync.any.pred
+// CHECK: vote.sync.any.pred
+// CHECK-COUNT-64: rcp.approx.ftz.f32
+// CHECK-NOT: {{rcp.approx|tanh}}
+// CHECK-LABEL: .entry softcap_exact(
+sparsec.kernel @softcap_precise(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap : f32
+    %tanh = math.tanh %ratio : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// An exact one is that of any other place: no polynomial that only some scores may take.
+// CHECK-NOT: vote.sync.any.pred
+// CHECK: 0f4B400000
+// CHECK-NOT: vote.sync.any.pred
+sparsec.kernel @softcap_exact(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap : f32
+    %tanh = math.tanh %ratio {sparsec.exact} : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}

@@ -197,7 +197,8 @@ class Generator:
         operands = self.guarded(name, [self.pick(dtype) for dtype in types])
         detail = {"arith.cmpf": lambda: self.rng.choice(FLOAT_PREDICATES),
                   "arith.cmpi": lambda: self.rng.choice(INTEGER_PREDICATES),
-                  "math.tanh": lambda: self.rng.choice(["", " fastmath<afn>"])}.get(name, lambda: None)()
+                  "math.tanh": lambda: self.rng.choice(["", " fastmath<afn>", " {sparsec.exact}"])}
+        detail = detail.get(name, lambda: None)()
         if name == "arith.truncf":
             narrow = self.region.add(name, self.rng.choice(["f16", "bf16"]), operands)
             name, operands = "arith.extf", [narrow]

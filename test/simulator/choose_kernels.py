@@ -58,6 +58,8 @@ KERNELS = {
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "64", None, None, "window", "scaled", "sink", "f32", "o", "cap"),
         Attention("bf16", "64", 128, 64, "causal", "root", "no", "bf16", "lse", "docs"),
+        Attention("f16", "64", None, None, "causal", "root", "no", "f32", "lse", "capexact"),
+        Attention("bf16", "128", None, None, "causal", "root", "no", "bf16", "lse", "cap"),
         # Numbers of documents are of i64 in this region, and of i8 in the last one for sm_89.
         Attention("f16", "64", None, None, "all", "root", "no", "f32", "lse", "capdoc"),
         # Terms of queries and keys: with lists and two blocks a step, and without.

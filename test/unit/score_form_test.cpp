@@ -127,8 +127,15 @@ TEST_F(ScoreFormTest, SoftCaps) {
     ASSERT_TRUE(approximate.isCapped());
     EXPECT_NEAR(*approximate.scaled->capRatio, 0.05, 1e-8);
     EXPECT_EQ(approximate.scaled->multiplier, 20);
+    EXPECT_TRUE(approximate.scaled->hasApproximateCap);
   }
-  EXPECT_FALSE(form(softcap(20, "").c_str()).isCapped()) << "an exact tanh is not a polynomial of low degree";
+  ScoreForm precise = form(softcap(20, "").c_str());
+  ASSERT_TRUE(precise.isCapped());
+  EXPECT_FALSE(precise.scaled->hasApproximateCap);
+  EXPECT_TRUE(form(softcap(largestCap, "").c_str()).isCapped());
+  EXPECT_FALSE(form(softcap(2 * largestCap, "").c_str()).isCapped()) << "the error would be too large";
+  EXPECT_TRUE(form(softcap(2 * largestCap, "fastmath<afn>").c_str()).isCapped());
+  EXPECT_FALSE(form(softcap(20, "{sparsec.exact}").c_str()).isCapped());
   EXPECT_FALSE(form("%c = arith.constant 2.0 : f32\n %x = arith.addf %s, %c : f32\n"
                     "%r = math.tanh %x fastmath<afn> : f32")
                    .isCapped());

@@ -38,6 +38,8 @@ Values ScoreTransform::apply(const ScorePositions &positions, ValueRange product
 Values ScoreTransform::applyRegion(const ScorePositions &positions, ValueRange products) {
   if (!form.scaled)
     return Values(products);
+  if (form.isCapped() && !form.scaled->hasApproximateCap)
+    return llvm::map_to_vector(products, [&](Value product) { return cap.evaluateByExponential(product); });
   auto scaled = [&](Value product) -> Value {
     // LLVM merges the scale with factors of the region where the region lets its ops be regrouped.
     return arith::MulFOp::create(b, product, scale.scale(), arith::FastMathFlags::reassoc);

@@ -9,10 +9,31 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
+// Each polynomial takes one multiply-add more for each score than the one before, which costs 5 to 10 % of a kernel's
+// time.
 static constexpr double cubic[] = {0x1.ffcbccp-1, -0x1.40b056p-2};
 static constexpr double quintic[] = {0x1.ffe3d8p-1, -0x1.4e20bap-2, 0x1.8ec49ep-4};
-/// From the fewest multiply-adds to the most: one more for each score costs 5 to 10 % of a kernel's time.
-static constexpr TanhPolynomial polynomials[] = {{0.4, cubic}, {0.75, quintic}};
+static constexpr TanhPolynomial approximatePolynomials[] = {{0.4, cubic}, {0.75, quintic}};
+
+static constexpr double cubicTo30[] = {0x1.ffc36ep-1, -0x1.439bd4p-2};
+static constexpr double quinticTo30[] = {0x1.ffd650p-1, -0x1.4eda98p-2, 0x1.9d5d08p-4};
+static constexpr TanhPolynomial polynomialsTo30[] = {{0.33, cubicTo30}, {0.65, quinticTo30}};
+static constexpr double cubicTo50[] = {0x1.ffdb54p-1, -0x1.477fc0p-2};
+static constexpr double quinticTo50[] = {0x1.ffe4f8p-1, -0x1.50700cp-2, 0x1.adb7f2p-4};
+static constexpr TanhPolynomial polynomialsTo50[] = {{0.29, cubicTo50}, {0.6, quinticTo50}};
+static constexpr double cubicTo120[] = {0x1.ffeb7ap-1, -0x1.4af4acp-2};
+static constexpr double quinticTo120[] = {0x1.fff25cp-1, -0x1.5231d4p-2, 0x1.c3da7ep-4};
+static constexpr TanhPolynomial polynomialsTo120[] = {{0.25, cubicTo120}, {0.53, quinticTo120}};
+
+ArrayRef<TanhPolynomial> sparsec::tanhPolynomials(const ScaledScore &score) {
+  assert((score.hasApproximateCap || score.multiplier <= largestCap) && "expects a cap with polynomials");
+  if (score.hasApproximateCap)
+    return approximatePolynomials;
+  if (score.multiplier <= 30)
+    return polynomialsTo30;
+  return score.multiplier <= 50 ? ArrayRef(polynomialsTo50) : ArrayRef(polynomialsTo120);
+}
+
 /// Between these ratios the coefficients with powers of the ratio and the multiplier are normal numbers.
 static constexpr double smallestRatio = 0x1p-14, largestRatio = 0x1p14;
 
@@ -28,7 +49,7 @@ Value SoftCap::largestMagnitude(ValueRange scores) {
 }
 
 Values SoftCap::withPolynomial(Value magnitude, ArrayRef<Type> types, Compute compute) {
-  return withFirstValid(polynomials, magnitude, types, compute);
+  return withFirstValid(tanhPolynomials(*form.scaled), magnitude, types, compute);
 }
 
 Values SoftCap::withFirstValid(ArrayRef<TanhPolynomial> polynomials, Value magnitude, ArrayRef<Type> types,
@@ -65,4 +86,10 @@ Value SoftCap::evaluate(const TanhPolynomial &polynomial, Value score, double mu
   for (Value coefficient : llvm::reverse(ValueRange(coefficients).drop_back()))
     sum = b.fma(squaredScore, sum, coefficient);
   return b.fma(score, sum, addend);
+}
+
+/// tanh(y) = 1 - 2 / (1 + e^(2 y)). Its error is absolute, which is one of the exponent in a softmax.
+Value SoftCap::evaluateByExponential(Value score) {
+  Value power = ptx::exp2(b, b.mulF(score, b.mulF(ratio(), b.f32(2 * log2e))));
+  return b.fma(ptx::reciprocal(b, b.addF(power, b.f32(1))), b.f32(-2), b.f32(1));
 }

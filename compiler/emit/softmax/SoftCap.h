@@ -8,12 +8,16 @@
 
 namespace sparsec {
 
-/// tanh(y) = y (c0 + c1 y^2 + ...) up to a magnitude of y: minimax for the relative error, which is less than the
-/// hardware's 2^-11.
+/// tanh(y) = y (c0 + c1 y^2 + ...) up to a magnitude of y: minimax for the relative error where the hardware's
+/// precision is enough, which is less than its 2^-11. Else minimax for the error, which is at most 2^-10 of a capped
+/// score.
 struct TanhPolynomial {
   double largestOperand;
   llvm::ArrayRef<double> coefficients;
 };
+
+/// Those of a soft cap, from the one with the fewest multiply-adds to the one with the most.
+llvm::ArrayRef<TanhPolynomial> tanhPolynomials(const ScaledScore &score);
 
 class SoftCap {
 public:
@@ -27,6 +31,8 @@ public:
   KernelBuilder::Values withPolynomial(mlir::Value magnitude, llvm::ArrayRef<mlir::Type> types, Compute compute);
   /// multiplier * tanh(ratio * score) + addend
   mlir::Value evaluate(const TanhPolynomial &polynomial, mlir::Value score, double multiplier, mlir::Value addend);
+  /// tanh(ratio * score) for all scores, with an error of less than 2^-20.
+  mlir::Value evaluateByExponential(mlir::Value score);
 
 private:
   KernelBuilder::Values withFirstValid(llvm::ArrayRef<TanhPolynomial> polynomials, mlir::Value magnitude,

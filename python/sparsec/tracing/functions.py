@@ -58,9 +58,12 @@ def abs(value: Any) -> Value:
     return _first(value).__abs__()
 
 
-def tanh(value: Any, *, approximate: bool = False) -> Value:
-    """The hyperbolic tangent. `approximate` takes one instruction of the GPU (SPEC.md has its error)."""
-    return _first(value).function("tanh", "afn" if approximate else None)
+def tanh(value: Any, *, approximate: bool = False, exact: bool = False) -> Value:
+    """The hyperbolic tangent. `approximate` takes one instruction of the GPU. A soft cap of attention has an
+    error of at most 2^-10 of a score, and `exact` asks for the last bits (SPEC.md has the errors)."""
+    if approximate and exact:
+        raise tracing_error("tanh: expects approximate or exact, but got both")
+    return _first(value).function("tanh", "approximate" if approximate else "exact" if exact else None)
 
 
 def exp(value: Any) -> Value:

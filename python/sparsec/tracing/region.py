@@ -154,6 +154,9 @@ def _place(function: Callable[..., Any]) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
 
 
+_PRECISION = {None: "", "approximate": " fastmath<afn>", "exact": " {sparsec.exact}"}
+
+
 def _op_text(node: Node, operands: Sequence[str], names: Mapping[Any, str]) -> str:
     joined = ", ".join(operands)
     if node.op == "arith.constant":
@@ -164,8 +167,7 @@ def _op_text(node: Node, operands: Sequence[str], names: Mapping[Any, str]) -> s
         return f"{node.op} {joined} : {node.operands[0].type} to {node.type}"
     if node.op in ("arith.cmpf", "arith.cmpi"):
         return f"{node.op} {node.attribute}, {joined} : {node.operands[0].type}"
-    flags = f" fastmath<{node.attribute}>" if node.attribute else ""
-    return f"{node.op} {joined}{flags} : {node.type}"
+    return f"{node.op} {joined}{_PRECISION[node.attribute]} : {node.type}"
 
 
 def _constant_text(node: Node) -> str:
