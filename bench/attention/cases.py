@@ -9,6 +9,8 @@ import patterns
 SEQUENCE, WIDTH, BATCHES = 8192, 2048, 2  # of the table: heads x D = WIDTH
 DENSITIES = [1.0, 0.5, 0.25, 0.1]
 SPREADS = [1, 16, 40, 100, 1000]
+NEAR_KEYS, FIRST_KEYS = 1024, 4  # that a query sees in the case of first_keys
+CAP = 20
 
 
 @dataclasses.dataclass
@@ -26,11 +28,12 @@ class Case:
     make_blocks: Optional[Callable] = None
     causal: bool = False
     window: Optional[int] = None  # keys to the left of a query, itself counted
-    region: Optional[str] = None  # softcap, alibi, relative or documents
+    region: Optional[str] = None  # softcap, alibi, relative, documents or first_keys
     lengths: Optional[list] = None  # of the documents
     spread: float = 1  # standard deviation of the scores
     arch: str = "sm_90a"
     baseline: Optional["Case"] = None
+    flex: bool = False  # is compared with compiled FlexAttention on the same mask and score, in place of cuDNN
     least_ratio: Optional[float] = None  # of useful TFLOP/s to the baseline's
     most_time: Optional[float] = None  # of the baseline's
     least_tflops: Optional[float] = None
@@ -91,6 +94,9 @@ def regions():
         name = f"attention_bf16_{dimension}"
         yield Case(f"D={dimension} softcap", f"{name}_softcap", region="softcap", most_time=1.1,
                    baseline=Case("none", f"{name}_dense", **size), **size)
+        if dimension == 128:
+            yield Case("D=128 softcap without flags", f"{name}_softcap_precise", region="softcap", most_time=1.6,
+                       baseline=Case("none", f"{name}_dense", **size), **size)
         for spread in (2.5, 16):
             yield Case(f"D={dimension} softcap, scores x {spread:g}", f"{name}_softcap", region="softcap",
                        spread=spread, baseline=Case("none", f"{name}_dense", spread=spread, **size), **size)
@@ -146,6 +152,18 @@ def errors():
                            dimension, 1, 8, 4096, dtype=dtype, spread=spread, compares_errors=True)
 
 
+def flex():
+    """Masks and scores of users, beside FlexAttention of torch that is compiled for them."""
+    size = dict(dimension=128, batches=1, heads=16, sequence=16384, causal=True, flex=True)
+    name = "attention_bf16_128_128x128_causal"
+    lengths = patterns.document_lengths(16384, 300, 3000)
+    yield Case("documents of 300 to 3000", f"{name}_documents", region="documents", lengths=lengths, most_time=0.65,
+               make_blocks=functools.partial(patterns.documents, 16384, 128, lengths), **size)
+    yield Case("window of 1024 and 4 keys", f"{name}_first_keys", region="first_keys", most_time=0.54,
+               make_blocks=functools.partial(patterns.near_and_first_keys, 16384, 128, NEAR_KEYS, FIRST_KEYS), **size)
+    yield Case("softcap of 20", "attention_bf16_128_causal_softcap", region="softcap", most_time=0.26, **size)
+
+
 def sm_89():
     """The sm_89 kernels, compiled from their PTX by the driver."""
     size = dict(batches=BATCHES, sequence=SEQUENCE, arch="sm_89")
@@ -157,4 +175,4 @@ def sm_89():
 
 
 GROUPS = {"table": table, "regions": regions, "gqa": gqa, "small": small, "patterns": real_patterns, "errors": errors,
-          "sm_89": sm_89}
+          "flex": flex, "sm_89": sm_89}

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times attention kernels next to cuDNN (torch's scaled_dot_product_attention) in one process, and checks them.
+"""Times attention kernels next to cuDNN (torch's scaled_dot_product_attention), or next to compiled FlexAttention, in
+one process, and checks them.
 
 Useful TFLOP/s count the pairs of queries and keys that the lists and limits leave. What a case is compared with (cuDNN
 on all keys, or the same kernel on something simpler) is timed in turns with it. Errors are those of sampled rows
@@ -15,7 +16,7 @@ import pathlib
 import sys
 import time
 
-from cases import GROUPS
+from cases import CAP, FIRST_KEYS, GROUPS, NEAR_KEYS
 from runtime import DeviceLists, Runtime, dense
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -60,6 +61,26 @@ class Problem:
         attention = self.torch.nn.functional.scaled_dot_product_attention
         return lambda: attention(self.q, k, v, is_causal=self.case.causal)
 
+    def flex(self):
+        """A call of compiled FlexAttention with the mask and the score of the case."""
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+        torch, case = self.torch, self.case
+
+        def mask(batch, head, query, key):
+            visible = query >= key
+            if case.region == "documents":
+                visible &= self.operand[batch, query] == self.operand[batch, key]
+            if case.region == "first_keys":
+                visible &= (query - key < NEAR_KEYS) | (key < FIRST_KEYS)
+            return visible
+
+        def score(value, batch, head, query, key):
+            return CAP * torch.tanh(value / CAP) if case.region == "softcap" else value
+
+        lists = create_block_mask(mask, None, None, case.sequence, case.sequence, device="cuda", BLOCK_SIZE=128)
+        attention = torch.compile(flex_attention, dynamic=False)
+        return lambda: attention(self.q, self.k, self.v, score_mod=score, block_mask=lists)
+
     def sample(self, count=16):
         """Some batches and heads, and some of their queries."""
         generator = self.torch.Generator().manual_seed(2)
@@ -78,6 +99,8 @@ class Problem:
         mask = torch.ones(len(rows), case.sequence, dtype=torch.bool, device="cuda")
         if case.region == "relative":
             mask = ((rows[:, None] - keys + head) & 3) != 1
+        if case.region == "first_keys":
+            mask = (rows[:, None] - keys < NEAR_KEYS) | (keys < FIRST_KEYS)
         if case.region == "documents":
             mask = self.operand[batch, rows][:, None] == self.operand[batch]
         if case.blocks:
@@ -104,7 +127,7 @@ class Problem:
         key_head = head * case.key_heads // case.heads
         scores = self.q[batch, head, rows].double() @ self.k[batch, key_head].double().T / case.dimension ** 0.5
         if case.region == "softcap":
-            scores = 20 * torch.tanh(scores / 20)
+            scores = CAP * torch.tanh(scores / CAP)
         if case.region == "alibi":
             distance = torch.arange(case.sequence, device="cuda") - rows[:, None]
             scores = scores + self.operand[head].double() * distance
@@ -152,17 +175,17 @@ class Bench:
         problem = Problem(self.torch, case)
         cudnn = problem.cudnn()
         launch, plan, plan_milliseconds = self.launcher(problem)
-        other, other_plan, other_problem = cudnn, None, None
+        other, other_plan, other_problem = problem.flex() if case.flex else cudnn, None, None
         if case.baseline:
             other_problem = Problem(self.torch, case.baseline)
             other, other_plan, _ = self.launcher(other_problem)
         own, baseline = self.timer.milliseconds(launch, other)
         result = {"group": group, "case": case.label, "kernel": case.kernel, "arch": case.arch,
                   "density": case.blocks.density() if case.blocks else None, "milliseconds": own,
-                  "baseline": case.baseline.label if case.baseline else "cudnn", "baseline_milliseconds": baseline,
+                  "baseline": self.baseline_of(case), "baseline_milliseconds": baseline,
                   "tflops": case.operations / own / 1e9,
-                  "baseline_tflops": (case.baseline.operations if case.baseline else case.cudnn_operations)
-                  / baseline / 1e9, "time_ratio": own / baseline, "error": problem.errors(problem.output)}
+                  "baseline_tflops": self.operations_of_baseline(case) / baseline / 1e9,
+                  "time_ratio": own / baseline, "error": problem.errors(problem.output)}
         result["ratio"] = result["tflops"] / result["baseline_tflops"]
         if plan:
             result["plan_milliseconds"] = plan_milliseconds
@@ -173,6 +196,16 @@ class Bench:
         for each in filter(None, (plan, other_plan)):
             self.runtime.destroy_plan(each)
         return result
+
+    @staticmethod
+    def baseline_of(case):
+        return case.baseline.label if case.baseline else "FlexAttention" if case.flex else "cudnn"
+
+    @staticmethod
+    def operations_of_baseline(case):
+        if case.flex:
+            return case.operations
+        return case.baseline.operations if case.baseline else case.cudnn_operations
 
     @staticmethod
     def goals(case, result):
@@ -213,7 +246,7 @@ def describe(group, case):
     blocks = f"{case.blocks.count()} blocks, density {case.blocks.density():.3f}" if case.blocks else "no lists"
     print(f"{group:9} {case.label:35} {case.arch:7} {case.kernel:43} B {case.batches} H {case.heads}/{case.key_heads} "
           f"S {case.sequence} {blocks}, {case.operations / 1e12:.3f} TFLOP, baseline "
-          f"{case.baseline.label if case.baseline else 'cuDNN'}{missing}")
+          f"{Bench.baseline_of(case)}{missing}")
 
 
 def selected_groups(text):

@@ -76,6 +76,26 @@ def window_and_sink(sequence, block, sinks, window, heads=1):
     return blocks
 
 
+def near_and_first_keys(sequence, block, window, first):
+    """The keys in a window up to the query's own, and the first keys, to the element. Blocks that hide a key from a
+    causal query are partial."""
+    blocks = Blocks(block, block, sequence, causal=True)
+    for row in range(blocks.rows):
+        first_query, last_query = row * block, min((row + 1) * block, sequence) - 1
+
+        def is_seen(column):
+            """By the query for which most of the block is near."""
+            return first_query - (column * block + block - 1) < window or column * block < first
+
+        def is_full(column):
+            return last_query - max(column * block, first) < window or (column + 1) * block <= first
+
+        seen = [column for column in range(row + 1) if is_seen(column)]
+        blocks.add([column for column in seen if is_full(column)], row)
+        blocks.add([column for column in seen if not is_full(column)], row, is_partial=True)
+    return blocks
+
+
 def vertical_slash(sequence, block, heads, vertical, slash):
     """MInference: every head has columns that all queries see, and diagonals at fixed distances. `vertical` and
     `slash` are numbers of keys; the first column and the nearest eight diagonals are always there."""

@@ -93,6 +93,13 @@ class Patterns(unittest.TestCase):
         self.assertTrue(all(len(set(row)) == 10 for row in blocks.full))
         self.assertNotEqual(blocks.full[0], blocks.full[blocks.rows])
 
+    def test_near_and_first_keys(self):
+        def sees(_, query, key):
+            return key <= query and (query - key < 10 or key < 6)
+        blocks = patterns.near_and_first_keys(42, 4, window=10, first=6)
+        self.check(blocks, sees)
+        self.assertTrue(any(blocks.full) and any(blocks.partial))
+
     def test_random_lists(self):
         self.assertEqual(patterns.random_lists(100, 4, 1).density(), 1)
         self.assertAlmostEqual(patterns.random_lists(400, 4, 0.25).density(), 0.25, delta=0.02)
