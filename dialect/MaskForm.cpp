@@ -30,8 +30,14 @@ static Predicate swapped(Predicate predicate) {
   }
 }
 
+/// Limits of intervals are sums in 32 bits of a position, or a number that counts as one, and a constant. With larger
+/// constants, as those that stand for no limit, they might overflow: such values are computed for each score.
+static constexpr int64_t largestConstant = int64_t(1) << 28;
+
 /// key `predicate` number + constant
 static std::optional<KeyInterval> keysThat(Predicate predicate, KeyInterval interval, int64_t constant) {
+  if (std::abs(constant) > largestConstant)
+    return std::nullopt;
   switch (predicate) {
   case Predicate::slt:
     interval.end = constant;
