@@ -29,6 +29,8 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
                       with one that the device fills (refilled), without (default: with,without)
   --pattern KIND      what plans are told of the pattern: static (it stays as it is, so that they may hold it in another
                       order) or dynamic (default: static)
+  --bound KIND        also judges every case by a bound: bytes (the time of reading the blocks, the indices and X and of
+                      writing Y once, at the rate of a copy of 1 GiB, but at least 6 us)
   --launches COUNT    timed launches of every case (default: 15, at least 11)
   --steady            times launches back to back in windows of 50 ms that alternate with those of the dense product,
                       after two seconds of both: the card is then at its power limit
@@ -36,7 +38,8 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --cublaslt FILE     the same for fp8 (default: libcublasLt.so.13, .12, ...)
   --json FILE         also write the results there
 Ratios are to the row-major dense product, timed before and after every case; for fp8 to that of cublasLt with its
-default accumulation, for X as N x K. L2 is flushed before every launch, but not with --steady.
+default accumulation, for X as N x K. L2 is flushed before every launch, but not with --steady: it then holds other
+data, none of which has to be written back.
 )";
 
 std::string usageText() {
@@ -126,6 +129,12 @@ bool parsePattern(const std::string &text) {
   return text == "static";
 }
 
+bool parseBound(const std::string &text) {
+  if (text != "bytes")
+    exitWithUsage(fmt::format("--bound expects bytes, but got '{}'", text));
+  return true;
+}
+
 } // namespace
 
 std::optional<ProductSize> readSize(const std::string &text) {
@@ -138,21 +147,15 @@ std::optional<ProductSize> readSize(const std::string &text) {
 }
 
 Options parseCommandLine(int argc, char **argv) {
-  static const option longOptions[] = {{"kernels", required_argument, nullptr, 'k'},
-                                       {"schedule-dir", required_argument, nullptr, 'd'},
-                                       {"size", required_argument, nullptr, 's'},
-                                       {"density", required_argument, nullptr, 'D'},
-                                       {"case", required_argument, nullptr, 'c'},
-                                       {"plan", required_argument, nullptr, 'p'},
-                                       {"pattern", required_argument, nullptr, 'P'},
-                                       {"launches", required_argument, nullptr, 'l'},
-                                       {"cublas", required_argument, nullptr, 'b'},
-                                       {"cublaslt", required_argument, nullptr, 'L'},
-                                       {"steady", no_argument, nullptr, 'S'},
-                                       {"json", required_argument, nullptr, 'j'},
-                                       {"mask", required_argument, nullptr, 'm'},
-                                       {"help", no_argument, nullptr, 'h'},
-                                       {}};
+  static const option longOptions[] = {
+      {"kernels", required_argument, nullptr, 'k'},  {"schedule-dir", required_argument, nullptr, 'd'},
+      {"size", required_argument, nullptr, 's'},     {"density", required_argument, nullptr, 'D'},
+      {"case", required_argument, nullptr, 'c'},     {"plan", required_argument, nullptr, 'p'},
+      {"pattern", required_argument, nullptr, 'P'},  {"bound", required_argument, nullptr, 'B'},
+      {"launches", required_argument, nullptr, 'l'}, {"cublas", required_argument, nullptr, 'b'},
+      {"cublaslt", required_argument, nullptr, 'L'}, {"steady", no_argument, nullptr, 'S'},
+      {"json", required_argument, nullptr, 'j'},     {"mask", required_argument, nullptr, 'm'},
+      {"help", no_argument, nullptr, 'h'},           {}};
   Options options;
   for (int key; (key = getopt_long(argc, argv, "", longOptions, nullptr)) != -1;) {
     switch (key) {
@@ -179,6 +182,9 @@ Options parseCommandLine(int argc, char **argv) {
       break;
     case 'P':
       options.isPatternStatic = parsePattern(optarg);
+      break;
+    case 'B':
+      options.withBytesBound = parseBound(optarg);
       break;
     case 'l':
       options.launches = std::atoi(optarg);

@@ -23,6 +23,7 @@ struct Options {
   bool withPlan = true, withOpenPlan = false, withPacked = false, withRefilled = false, withoutPlan = true;
   bool isSteady = false;       // windows at the power limit, instead of launches with a flushed L2
   bool isPatternStatic = true; // plans may hold it in another order
+  bool withBytesBound = false; // also the time of moving the bytes of every case
   int launches = 15;
   std::string cublas, cublasLt, json;
 };

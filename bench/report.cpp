@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -46,29 +47,43 @@ std::string quoted(const std::string &text) {
 
 std::string jsonOf(const ProductSize &size) { return fmt::format("[{}, {}, {}]", size.rows, size.depth, size.columns); }
 
-std::string jsonOf(const std::optional<Measurement> &measurement) {
+/// The time in proportion to the bound; 0 without one.
+double boundRatio(const Measurement &measurement, double boundMilliseconds) {
+  return boundMilliseconds > 0 ? measurement.timing.medianMilliseconds / boundMilliseconds : 0;
+}
+
+std::string jsonOf(const std::optional<DeviceRates> &rates) {
+  if (!rates)
+    return "null";
+  return fmt::format(R"({{"copy_bytes_per_second": {:.4g}, "empty_ms": {:.5f}}})", rates->copyBytesPerSecond,
+                     rates->emptyMilliseconds);
+}
+
+std::string jsonOf(const std::optional<Measurement> &measurement, double boundMilliseconds) {
   if (!measurement)
     return "null";
-  return fmt::format(R"({{"median_ms": {:.5f}, "best_ms": {:.5f}, "quartiles_ms": [{:.5f}, {:.5f}], "tflops": {:.2f}, )"
-                     R"("dense_ms": {:.5f}, "dense_ratio": {:.4f}, "host_us": {:.3f}, "error": {}}})",
-                     measurement->timing.medianMilliseconds, measurement->timing.bestMilliseconds,
-                     measurement->timing.lowerQuartile, measurement->timing.upperQuartile, measurement->teraflops,
-                     measurement->denseMilliseconds, measurement->denseRatio, measurement->hostMicroseconds,
-                     quoted(measurement->error));
+  return fmt::format(
+      R"({{"median_ms": {:.5f}, "best_ms": {:.5f}, "quartiles_ms": [{:.5f}, {:.5f}], "tflops": {:.2f}, )"
+      R"("dense_ms": {:.5f}, "dense_ratio": {:.4f}, "bound_ratio": {:.3f}, "host_us": {:.3f}, "error": {}}})",
+      measurement->timing.medianMilliseconds, measurement->timing.bestMilliseconds, measurement->timing.lowerQuartile,
+      measurement->timing.upperQuartile, measurement->teraflops, measurement->denseMilliseconds,
+      measurement->denseRatio, boundRatio(*measurement, boundMilliseconds), measurement->hostMicroseconds,
+      quoted(measurement->error));
 }
 
 std::string jsonOf(const Row &row) {
   return fmt::format(
       R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
       R"("type": {}, "block": [{}, {}], "layouts": {}, "size": {}, "mask": {}, "density": {}, "block_count": {}, )"
-      R"("plan_ms": {:.4f}, )"
+      R"("bytes": {:.0f}, "bound_ms": {:.5f}, "plan_ms": {:.4f}, )"
       R"("open_plan_ms": {:.4f}, "plan_columns": {}, "pack_ms": {:.4f}, "refill_ms": {:.4f}, )"
       R"("planned": {}, "open_planned": {}, "packed": {}, "refilled": {}, "unplanned": {}}})",
       quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
       quoted(row.type), row.blockRows, row.blockColumns, quoted(row.layouts), jsonOf(row.size), quoted(row.mask),
-      row.density, row.blockCount, row.planMilliseconds, row.openPlanMilliseconds, row.planColumns,
-      row.packMilliseconds, row.refillMilliseconds, jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.packed),
-      jsonOf(row.refilled), jsonOf(row.unplanned));
+      row.density, row.blockCount, row.bytes, row.boundMilliseconds, row.planMilliseconds, row.openPlanMilliseconds,
+      row.planColumns, row.packMilliseconds, row.refillMilliseconds, jsonOf(row.planned, row.boundMilliseconds),
+      jsonOf(row.openPlanned, row.boundMilliseconds), jsonOf(row.packed, row.boundMilliseconds),
+      jsonOf(row.refilled, row.boundMilliseconds), jsonOf(row.unplanned, row.boundMilliseconds));
 }
 
 std::string jsonOf(const DenseRow &row) {
@@ -168,6 +183,16 @@ void printRowHeader() {
              columns);
 }
 
+/// "  29.57 MB: at least 7.2 us; 1.48 times with a plan, 1.50 without a plan"
+static void printBound(const Row &row) {
+  std::vector<std::string> ratios;
+  for (const Choice &choice : choices)
+    if (const auto &measurement = row.*choice.measurement; isRight(measurement))
+      ratios.push_back(fmt::format("{:.2f} times {}", boundRatio(*measurement, row.boundMilliseconds), choice.title));
+  fmt::print("  {:.2f} MB: at least {:.1f} us; {}\n", row.bytes * 1e-6, row.boundMilliseconds * 1e3,
+             fmt::join(ratios, ", "));
+}
+
 void printRow(const Row &row) {
   std::string measurements;
   for (const Choice &choice : choices)
@@ -181,14 +206,24 @@ void printRow(const Row &row) {
     fmt::print("  packed in {:.4f} ms\n", row.packMilliseconds);
   if (row.refillMilliseconds > 0)
     fmt::print("  plan refilled in {:.4f} ms, for {} blocks\n", row.refillMilliseconds, row.blockCount);
+  if (row.boundMilliseconds > 0)
+    printBound(row);
   for (const Choice &choice : choices)
     if (const auto &measurement = row.*choice.measurement; measurement && !measurement->error.empty())
       fmt::print("  WRONG {}: {}\n", choice.title, measurement->error);
   std::fflush(stdout);
 }
 
+double DeviceRates::boundMilliseconds(double bytes) const {
+  constexpr double leastMilliseconds = 6e-3;
+  return std::max(bytes / copyBytesPerSecond * 1e3, leastMilliseconds);
+}
+
 void Report::printSummary() const {
   fmt::print("\n{}\n", device);
+  if (rates)
+    fmt::print("a copy moves {:.2f} TB/s; an empty kernel takes {:.2f} us\n", rates->copyBytesPerSecond * 1e-12,
+               rates->emptyMilliseconds * 1e3);
   for (const DenseRow &row : dense)
     fmt::print("cuBLAS dense {} {} {} (M x K x N): {:.1f} TFLOP/s at the start, {:.1f} at the end\n",
                sizeText(row.size), row.type, row.layouts, rateOf(denseFlops(row.size), row.before),
@@ -253,7 +288,9 @@ std::string sizeText(const ProductSize &size) { return fmt::format("{}x{}x{}", s
 void Report::writeJson(const std::string &path) const {
   std::ofstream file(path);
   fmt::print(file, "{{\n  \"device\": {},\n  \"size\": {},\n  \"launches\": {},\n  \"l2\": {},\n", quoted(device),
-             jsonOf(size), launches, quoted(isSteady ? "as the launch before left it" : "flushed before every launch"));
+             jsonOf(size), launches,
+             quoted(isSteady ? "as the launch before left it" : "flushed before every launch, without dirty lines"));
+  fmt::print(file, "  \"rates\": {},\n", jsonOf(rates));
   fmt::print(file, "  \"dense\": {},\n", jsonArray(dense, [](const DenseRow &row) { return jsonOf(row); }));
   fmt::print(file, "  \"rows\": {}\n}}\n", jsonArray(rows, [](const Row &row) { return jsonOf(row); }));
   if (!file.flush())

@@ -35,6 +35,8 @@ struct Row {
   std::string layouts; // "kn_mn": X is K x N, Y is M x N
   double density;      // asked for; of a file, its own
   int64_t blockCount;
+  double bytes;                                  // of the blocks, the indices, X and Y
+  double boundMilliseconds;                      // the least time to move them; 0 where it was not asked for
   double planMilliseconds, openPlanMilliseconds; // host time to make each plan, 0 without it
   int64_t planColumns;                           // of the windows of the first plan; 0: it has none
   double packMilliseconds;                       // to pack the values again; 0: they are not packed
@@ -52,11 +54,21 @@ struct DenseRow {
   Timing before, after;
 };
 
+/// What a bound by bytes is made of.
+struct DeviceRates {
+  double copyBytesPerSecond; // read and written
+  double emptyMilliseconds;  // between the events around a kernel that does nothing
+
+  /// At least 6 us: launching and finishing take some of them.
+  double boundMilliseconds(double bytes) const;
+};
+
 struct Report {
   std::string device;
   ProductSize size; // the first one
   int launches;
   bool isSteady; // windows, instead of launches with a flushed L2
+  std::optional<DeviceRates> rates;
   std::vector<DenseRow> dense;
   std::vector<Row> rows;
 

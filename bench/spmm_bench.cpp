@@ -92,6 +92,7 @@ private:
   std::vector<Argument> makeArguments(const Candidate &candidate, const sparsec_blocks_t &matrix,
                                       const ProductSize &size) const;
   double timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const;
+  double bytesOf(const Candidate &candidate, const Matrix &matrix) const;
   Plan makePlan(const Candidate &candidate, const std::vector<Argument> &arguments, uint32_t moreFlags = 0) const;
   void timePacked(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
   void timeRefilled(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
@@ -153,9 +154,10 @@ Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &ar
 double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const {
   if (matrix.pattern.rowPtr[1] == 0)
     return 0;
-  ProductSize small = {candidate.blockRows, operands.size.depth, 64};
+  const int64_t columns = std::min<int64_t>(operands.size.columns, 64);
+  ProductSize small = {candidate.blockRows, operands.size.depth, columns};
   if (candidate.matrixTransposed)
-    small = {operands.size.rows, candidate.blockColumns, 64};
+    small = {operands.size.rows, candidate.blockColumns, columns};
   sparsec_blocks_t view = matrix.view;
   view.rows = candidate.matrixTransposed ? small.depth : small.rows;
   view.capacity = matrix.pattern.rowPtr[1];
@@ -243,6 +245,21 @@ void Bench::timeRefilled(const Candidate &candidate, const Matrix &matrix, const
   row.refilled = measure(candidate, matrix, expected, plan.get());
 }
 
+/// The blocks, the indices and X, each read once, and Y.
+double Bench::bytesOf(const Candidate &candidate, const Matrix &matrix) const {
+  const ProductSize &size = operands.size;
+  const auto elementBytes = static_cast<int64_t>(sparsec_dtype_bytes(operands.dtype));
+  const auto resultBytes = static_cast<int64_t>(sparsec_dtype_bytes(candidate.resultDtype));
+  constexpr int64_t indexBytes = 4, scaleBytes = 4;
+  const int64_t blocks = matrix.view.capacity;
+  int64_t bytes = blocks * (matrix.blockRows * matrix.blockColumns * elementBytes + indexBytes);
+  bytes += static_cast<int64_t>(matrix.pattern.rowPtr.size()) * indexBytes;
+  bytes += candidate.hasScales ? blocks * scaleBytes : 0;
+  bytes += candidate.hasXScale ? size.columns * partsOfK(size) * scaleBytes : 0;
+  bytes += size.depth * size.columns * elementBytes + size.rows * size.columns * resultBytes;
+  return static_cast<double>(bytes);
+}
+
 Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected) {
   Row row = {};
   row.label = candidate.label;
@@ -252,6 +269,7 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   row.blockRows = candidate.blockRows;
   row.blockColumns = candidate.blockColumns;
   row.blockCount = matrix.view.capacity;
+  row.bytes = bytesOf(candidate, matrix);
 
   if (options.withPlan) {
     Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, operands.size));
@@ -294,6 +312,7 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, const Mas
     row.size = operands.size;
     row.mask = mask.mask->name;
     row.density = mask.density;
+    row.boundMilliseconds = report.rates ? report.rates->boundMilliseconds(row.bytes) : 0;
     for (auto *measurement : {&row.planned, &row.openPlanned, &row.packed, &row.refilled, &row.unplanned})
       if (hasDense() && *measurement) {
         double &own = (*measurement)->denseMilliseconds;
@@ -320,6 +339,8 @@ void Bench::startDenseRows(Report &report) const {
 
 /// Candidates of other element types are left out.
 void Bench::run(const std::vector<Candidate> &candidates, const std::vector<MaskCase> &masks, Report &report) {
+  if (options.withBytesBound && !report.rates)
+    report.rates = {copyBytesPerSecond(device, stream), timer.measureEmpty().medianMilliseconds};
   size_t firstDense = report.dense.size();
   startDenseRows(report);
 

@@ -20,14 +20,11 @@ Timing summarize(std::vector<double> times) {
 } // namespace
 
 Timing FlushedTimer::measure(const std::function<void()> &enqueue) const {
-  const CudaDriver &driver = *CudaDriver::get();
   for (int i = 0; i < warmups; ++i)
     enqueue();
   std::vector<CudaEvent> starts(launches), ends(launches);
   for (int i = 0; i < launches; ++i) {
-    auto target = reinterpret_cast<uint64_t>(flushBuffer.data());
-    driver.check(driver.memsetAsync(target, static_cast<unsigned char>(i), flushBytes, stream.handle()),
-                 "cuMemsetD8Async");
+    flush.enqueue();
     starts[i].record(stream);
     enqueue();
     ends[i].record(stream);
@@ -73,6 +70,22 @@ std::pair<Timing, Timing> timeInWindows(const CudaStream &stream, const std::fun
         times[kind].push_back(time);
     }
   return {summarize(times[0]), summarize(times[1])};
+}
+
+double copyBytesPerSecond(sparsec_device_t device, const CudaStream &stream) {
+  constexpr size_t bytes = 1 << 30;
+  constexpr int warmups = 2, copies = 11;
+  const CudaDriver &driver = *CudaDriver::get();
+  const DeviceBuffer source(device, bytes), destination(device, bytes);
+  auto copy = [&] {
+    driver.check(driver.copyAsync(reinterpret_cast<uint64_t>(destination.data()),
+                                  reinterpret_cast<uint64_t>(source.data()), bytes, stream.handle()),
+                 "cuMemcpyDtoDAsync");
+  };
+  std::vector<double> times;
+  for (int i = 0; i < warmups + copies; ++i)
+    times.push_back(timeWindow(stream, copy, /*count=*/1));
+  return 2.0 * bytes / summarize({times.begin() + warmups, times.end()}).medianMilliseconds * 1e3;
 }
 
 double hostMicroseconds(const CudaStream &stream, const std::function<void()> &enqueue) {

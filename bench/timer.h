@@ -3,8 +3,7 @@
 #ifndef SPARSEC_BENCH_TIMER_H
 #define SPARSEC_BENCH_TIMER_H
 
-#include "harness/cuda_driver.h"
-#include "harness/handles.h"
+#include "l2_flush.h"
 
 #include <functional>
 #include <utility>
@@ -20,24 +19,30 @@ struct Timing {
 class FlushedTimer {
 public:
   FlushedTimer(sparsec_device_t device, const harness::CudaStream &stream, int launches)
-      : stream(stream), launches(launches), flushBuffer(device, flushBytes) {}
+      : stream(stream), launches(launches), flush(device, stream) {}
 
   /// `enqueue` puts one launch on the stream.
   Timing measure(const std::function<void()> &enqueue) const;
+  /// The time of a kernel that does nothing: a part of every other time.
+  Timing measureEmpty() const {
+    return measure([&] { flush.enqueueEmptyKernel(); });
+  }
 
 private:
-  static constexpr size_t flushBytes = 256 << 20; // several times any L2
   static constexpr int warmups = 3;
 
   const harness::CudaStream &stream;
   int launches;
-  harness::DeviceBuffer flushBuffer;
+  L2Flush flush;
 };
 
 /// Times two kinds of launches in turn, each back to back in windows of about 50 ms, after two seconds of both. The
 /// card is then at its power limit, and the two have the same clock.
 std::pair<Timing, Timing> timeInWindows(const harness::CudaStream &stream, const std::function<void()> &first,
                                         const std::function<void()> &second);
+
+/// The bytes that a copy of 1 GiB inside the device's memory reads and writes in a second.
+double copyBytesPerSecond(sparsec_device_t device, const harness::CudaStream &stream);
 
 /// Mean host time of a call in microseconds, over batches that the driver's queue holds.
 double hostMicroseconds(const harness::CudaStream &stream, const std::function<void()> &enqueue);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What attention.py times: kernels, sizes, patterns, and what each is compared with."""
+"""What measure.py times: kernels, sizes, patterns, and what each is compared with."""
 import dataclasses
 import functools
 from typing import Callable, Optional

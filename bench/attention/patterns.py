@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The block patterns that attention.py times: random ones, and those of real workloads."""
+"""The block patterns that measure.py times: random ones, and those of real workloads."""
 import random
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The runtime's C interface as far as attention.py needs it, for torch tensors."""
+"""The runtime's C interface as far as measure.py needs it, for torch tensors."""
 import ctypes
 import sys
 

@@ -20,8 +20,10 @@ template <typename Function> bool load(void *library, const char *symbol, Functi
 bool loadAll(void *library, CudaDriver &driver) {
   return load(library, "cuInit", driver.init) && load(library, "cuDriverGetVersion", driver.driverGetVersion) &&
          load(library, "cuDeviceGetCount", driver.deviceGetCount) && load(library, "cuDeviceGet", driver.deviceGet) &&
+         load(library, "cuDeviceGetAttribute", driver.deviceGetAttribute) &&
          load(library, "cuDevicePrimaryCtxRetain", driver.primaryContextRetain) &&
          load(library, "cuCtxSetCurrent", driver.contextSetCurrent) &&
+         load(library, "cuCtxGetDevice", driver.contextGetDevice) &&
          load(library, "cuCtxSynchronize", driver.contextSynchronize) &&
          load(library, "cuGetErrorName", driver.getErrorName) && load(library, "cuStreamCreate", driver.streamCreate) &&
          load(library, "cuStreamDestroy_v2", driver.streamDestroy) &&
@@ -35,7 +37,12 @@ bool loadAll(void *library, CudaDriver &driver) {
          load(library, "cuEventDestroy_v2", driver.eventDestroy) &&
          load(library, "cuEventRecord", driver.eventRecord) &&
          load(library, "cuEventElapsedTime", driver.eventElapsedTime) &&
-         load(library, "cuMemsetD8Async", driver.memsetAsync);
+         load(library, "cuMemsetD8Async", driver.memsetAsync) &&
+         load(library, "cuMemcpyDtoDAsync_v2", driver.copyAsync) &&
+         load(library, "cuModuleLoadDataEx", driver.moduleLoadDataEx) &&
+         load(library, "cuModuleUnload", driver.moduleUnload) &&
+         load(library, "cuModuleGetFunction", driver.moduleGetFunction) &&
+         load(library, "cuLaunchKernel", driver.launchKernel);
 }
 
 const CudaDriver &requireDriver() {

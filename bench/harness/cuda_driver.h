@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The part of the CUDA Driver API that tests and benchmarks need beside the runtime: streams, events, memset, graphs.
+// The part of the CUDA Driver API that tests and benchmarks need beside the runtime: streams, events, memset, copies,
+// graphs, and kernels of their own.
 // libcuda is loaded when it is first asked for, so the programs build and start without CUDA.
 
 #ifndef SPARSEC_BENCH_HARNESS_CUDA_DRIVER_H
@@ -21,8 +22,10 @@ struct CudaDriver {
   int (*driverGetVersion)(int *version);
   int (*deviceGetCount)(int *count);
   int (*deviceGet)(int *device, int ordinal);
+  int (*deviceGetAttribute)(int *value, int attribute, int device);
   int (*primaryContextRetain)(void **context, int device);
   int (*contextSetCurrent)(void *context);
+  int (*contextGetDevice)(int *device);
   int (*contextSynchronize)();
   int (*getErrorName)(int error, const char **name);
   int (*streamCreate)(void **stream, unsigned flags);
@@ -39,6 +42,12 @@ struct CudaDriver {
   int (*eventRecord)(void *event, void *stream);
   int (*eventElapsedTime)(float *milliseconds, void *start, void *end);
   int (*memsetAsync)(uint64_t data, unsigned char value, size_t bytes, void *stream);
+  int (*copyAsync)(uint64_t destination, uint64_t source, size_t bytes, void *stream);
+  int (*moduleLoadDataEx)(void **module, const void *image, unsigned count, int *options, void **values);
+  int (*moduleUnload)(void *module);
+  int (*moduleGetFunction)(void **function, void *module, const char *name);
+  int (*launchKernel)(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
+                      unsigned blockZ, unsigned sharedBytes, void *stream, void **parameters, void **extra);
 
   /// Throws std::runtime_error that names `call` and the driver's error unless `result` is 0.
   void check(int result, const char *call) const;

@@ -110,6 +110,9 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     *value = device().multiprocessors;
     return CUDA_SUCCESS;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: // there is none
+    *value = 0;
+    return CUDA_SUCCESS;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
     *value = device().capability / 10;
     return CUDA_SUCCESS;
@@ -138,6 +141,10 @@ CUresult cuCtxGetCurrent(CUcontext *context) {
 CUresult cuCtxPushCurrent_v2(CUcontext) { return CUDA_SUCCESS; }
 CUresult cuCtxPopCurrent_v2(CUcontext *context) {
   *context = theContext();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice *out) {
+  *out = 0;
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
@@ -188,6 +195,10 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr destination, const void *source, size_
 }
 CUresult cuMemcpyDtoHAsync_v2(void *destination, CUdeviceptr source, size_t bytes, CUstream stream) {
   return copy(destination, reinterpret_cast<const void *>(source), bytes, streamOf(stream));
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return copy(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source), bytes, streamOf(stream));
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream) {

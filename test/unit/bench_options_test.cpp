@@ -53,7 +53,13 @@ TEST(BenchOptions, CasesNameMasksAndSizes) {
                                {{"mask", "band"}, {"size", "1x2x3"}, {"density", "0.5"}}}));
 }
 
+TEST(BenchOptions, ABoundIsAskedFor) {
+  EXPECT_FALSE(parse({}).withBytesBound);
+  EXPECT_TRUE(parse({"--bound=bytes"}).withBytesBound);
+}
+
 TEST(BenchOptionsDeathTest, WrongListsAreErrors) {
+  EXPECT_EXIT(parse({"--bound=flops"}), testing::ExitedWithCode(2), "--bound expects bytes, but got 'flops'");
   EXPECT_EXIT(parse({"--size=4096x2048x16,128x0x512"}), testing::ExitedWithCode(2),
               "--size expects MxKxN, but got '128x0x512'");
   EXPECT_EXIT(parse({"--mask=band,static"}), testing::ExitedWithCode(2),

@@ -48,7 +48,7 @@ TEST(BenchReport, JsonHasSizeMaskAndSpread) {
   const llvm::json::Object &root = *json->getAsObject();
   EXPECT_EQ(*root.getArray("size"), (llvm::json::Array{1, 2, 3}));
   EXPECT_EQ(root.getInteger("launches"), 15);
-  EXPECT_EQ(root.getString("l2"), "flushed before every launch");
+  EXPECT_EQ(root.getString("l2"), "flushed before every launch, without dirty lines");
   EXPECT_EQ(*(*root.getArray("dense"))[0].getAsObject()->getArray("size"), (llvm::json::Array{64, 128, 256}));
   const llvm::json::Object &row = *(*root.getArray("rows"))[0].getAsObject();
   EXPECT_EQ(*row.getArray("size"), (llvm::json::Array{64, 128, 256}));
@@ -57,6 +57,39 @@ TEST(BenchReport, JsonHasSizeMaskAndSpread) {
   EXPECT_EQ(planned.getNumber("median_ms"), 2);
   EXPECT_EQ(planned.getNumber("dense_ms"), 8);
   EXPECT_EQ(*planned.getArray("quartiles_ms"), (llvm::json::Array{1.5, 3.0}));
+}
+
+/// The time of moving the bytes, but at least 6 us.
+TEST(BenchReport, BoundsOfBytes) {
+  const DeviceRates rates = {4e12, 3e-3};
+  EXPECT_DOUBLE_EQ(rates.boundMilliseconds(40e6), 10e-3);
+  EXPECT_DOUBLE_EQ(rates.boundMilliseconds(4e6), 6e-3);
+
+  Report report = {};
+  report.rates = rates;
+  report.rows = {makeRow("random", 0.5, 10)};
+  report.rows[0].bytes = 4e9;
+  report.rows[0].boundMilliseconds = rates.boundMilliseconds(4e9);
+  testing::internal::CaptureStdout();
+  printRow(report.rows[0]);
+  report.printSummary();
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("4000.00 MB: at least 1000.0 us; 2.00 times with a plan\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("a copy moves 4.00 TB/s; an empty kernel takes 3.00 us\n"), std::string::npos) << text;
+
+  const std::string path = testing::TempDir() + "bench_bound.json";
+  report.writeJson(path);
+  std::ifstream file(path);
+  auto json = llvm::json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  std::remove(path.c_str());
+  ASSERT_TRUE(static_cast<bool>(json)) << llvm::toString(json.takeError());
+  const llvm::json::Object &root = *json->getAsObject();
+  EXPECT_EQ(root.getObject("rates")->getNumber("copy_bytes_per_second"), 4e12);
+  EXPECT_EQ(root.getObject("rates")->getNumber("empty_ms"), 3e-3);
+  const llvm::json::Object &row = *(*root.getArray("rows"))[0].getAsObject();
+  EXPECT_EQ(row.getNumber("bytes"), 4e9);
+  EXPECT_EQ(row.getNumber("bound_ms"), 1);
+  EXPECT_EQ(row.getObject("planned")->getNumber("bound_ratio"), 2);
 }
 
 TEST(BenchReport, ComparesMasksWithRandomOnesOfTheSameDensity) {
