@@ -34,8 +34,9 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
 
     `sparsec.refused_schedules`, `sparsec.refused_fallback_schedules`, `sparsec.refused_planned_schedules`,
     `sparsec.refused_narrow_schedules` and `sparsec.refused_packed_schedules` on a kernel say why ptxas refused the
-    candidates that were tried before, a string each. The next one is taken, or none of the narrow and of the packed
-    ones, and the attributes go.
+    candidates that were tried before, a string each. Those of narrow schedules say which ones were refused, as the
+    verbose output names them. The next candidate is taken, the other narrow ones, or none of the packed ones, and the
+    attributes go.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }

@@ -55,10 +55,12 @@ void ScheduleAttempts::apply(ModuleOp copy) const {
       kernel->removeAttr(scheduleAttributes[key.second]);
     if (variant.byHand && key.second == packedAttribute)
       kernel.removePackedBlockAttr();
-    auto reasons =
-        llvm::map_to_vector(variant.chosen, [](const Refusal &refusal) { return StringRef(refusal.reason); });
-    if (!reasons.empty())
-      kernel->setAttr(refusedAttributes[key.second], builder.getStrArrayAttr(reasons));
+    // A kernel has several narrow schedules at a time, of which some may be refused.
+    auto refused = llvm::map_to_vector(variant.chosen, [&, &key = key](const Refusal &refusal) {
+      return StringRef(key.second == narrowAttribute ? refusal.schedule : refusal.reason);
+    });
+    if (!refused.empty())
+      kernel->setAttr(refusedAttributes[key.second], builder.getStrArrayAttr(refused));
   }
 }
 

@@ -167,6 +167,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
       a plan.
     - `block_stages`: the slots of the ring of blocks; with `streams`, those of each consumer. `stages` are those of X.
       0 with `blocks`.
+    - `slices`: warps that divide the steps of a tile among them (sliced K). Each has a ring of its own and a sum of the
+      whole tile. The sums are added in the order of the slices.
 
     In attention the tile is a block of queries or half of one. A step takes `tile_n` keys: one or two key blocks
     (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head dimension. `consumers_m` is the
@@ -197,7 +199,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$ctas_per_sm,
     DefaultValuedParameter<"int64_t", "1">:$concurrent_tiles,
     Sparsec_DefaultedEnumParameter<Sparsec_Walk, "Walk::blocks">:$walk,
-    DefaultValuedParameter<"int64_t", "0">:$block_stages);
+    DefaultValuedParameter<"int64_t", "0">:$block_stages,
+    DefaultValuedParameter<"int64_t", "1">:$slices);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

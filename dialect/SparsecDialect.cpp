@@ -196,7 +196,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t tileM, int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM,
                                    int64_t consumersN, int64_t cluster, int64_t producerRegisters,
                                    int64_t consumerRegisters, int64_t groupM, int64_t ctasPerSm,
-                                   int64_t concurrentTiles, Walk walk, int64_t blockStages) {
+                                   int64_t concurrentTiles, Walk walk, int64_t blockStages, int64_t slices) {
   struct Number {
     StringRef name;
     int64_t value, largest;
@@ -206,7 +206,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
        {Number{"tile_m", tileM, 4096}, Number{"tile_n", tileN, 4096}, Number{"tile_k", tileK, 4096},
         Number{"stages", stages, 16}, Number{"consumers_m", consumersM, 32}, Number{"consumers_n", consumersN, 32},
         Number{"cluster", cluster, 16}, Number{"group_m", groupM, 65536}, Number{"ctas_per_sm", ctasPerSm, 32},
-        Number{"concurrent_tiles", concurrentTiles, 32}})
+        Number{"concurrent_tiles", concurrentTiles, 32}, Number{"slices", slices, 32}})
     if (value < 1 || value > largest)
       return emitError() << "expects " << name << " to be from 1 to " << largest << ", but got " << value;
   const bool isProduct = instruction != Instruction::none;

@@ -529,6 +529,14 @@ LogicalResult BarrierOp::verify() {
   return success();
 }
 
+LogicalResult AddSlicesOp::verify() {
+  // add_slices_c1
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (program && int64_t(program.getSchedule().getSlices()) == 1)
+    return emitOpError("expects a program with several slices");
+  return success();
+}
+
 LogicalResult AwaitCopiesOp::verify() {
   // await_copies_c1
   if (int64_t(getOutstanding()) < 0)

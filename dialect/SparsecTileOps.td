@@ -43,7 +43,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
 
     Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by
-    side. `tile_bytes` is then the distance from the shared memory of one to that of the next.
+    side. `tile_bytes` is then the distance from the shared memory of one to that of the next. If `slices` is n, a CTA
+    has n of each ring, one for each warp, and `tile_bytes` is the distance from those of one to those of the next.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
@@ -553,6 +554,22 @@ def Sparsec_BarrierOp : Sparsec_Op<"barrier"> {
   }];
   let arguments = (ins UnitAttr:$group);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Sparsec_AddSlicesOp : Sparsec_Op<"add_slices", [AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "Adds the sums of all slices of a tile.";
+  let description = [{
+    Every warp of the CTA has the sum of a slice. The result of warp 0 is the sum of all, in the order of the warps;
+    that of any other is the one that it had. The sums go through the rings, whose slots must be free.
+
+    ```mlir
+    %all = sparsec.add_slices %sum : <16, 16>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$accumulator);
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = "$accumulator attr-dict `:` type($accumulator)";
   let hasVerifier = 1;
 }
 

@@ -112,7 +112,7 @@ LogicalResult SharedMemoryRanges::verify() {
     return program.emitOpError("expects buffers of tensor copies at multiples of ") << swizzleAlignment << " bytes";
 
   if (std::optional<uint64_t> total = program.getSharedMemory()) {
-    int64_t tiles = program.getSchedule().getConcurrentTiles();
+    int64_t tiles = program.getSchedule().getConcurrentTiles() * program.getSchedule().getSlices();
     int64_t tileBytes = program.getTileBytes().value_or(*total / tiles);
     if (failed(verifyLimits(ofTile, 0, tileBytes)) || failed(verifyLimits(ofCta, product({tiles, tileBytes}), *total)))
       return failure();

@@ -48,19 +48,22 @@ void ProgramEmitter::emit(FamilyOps &ops) {
     ptx::barrierCluster(b);
 }
 
-/// All warps of the CTA are groups of one role.
+/// All warps of the CTA are groups of one role, or its slices.
 void ProgramEmitter::emitWarps(RoleOp role) {
   isOnlyRole = true;
-  tileOfCta = b.i32(0);
+  tileOfCta = hasSlices() ? ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)) : b.i32(0);
   makeRings(tileOfCta);
   threadInGroup = b.bitAnd(context.thread, warpLanes - 1);
   emitBlock(role.getBody().front());
 }
 
+Value ProgramEmitter::sharedMemoryOf(Value number) {
+  std::optional<uint64_t> bytes = context.program.getTileBytes();
+  return bytes ? b.byteOffset(context.sharedMemory, b.mul(number, *bytes)) : context.sharedMemory;
+}
+
 void ProgramEmitter::makeRings(Value tile) {
-  Value base = context.sharedMemory;
-  if (int64_t(context.schedule.getConcurrentTiles()) > 1)
-    base = b.byteOffset(base, b.mul(tile, *context.program.getTileBytes()));
+  Value base = sharedMemoryOf(tile);
   rings.clear();
   for (RingOp ring : context.program.getBody().getOps<RingOp>())
     rings.try_emplace(ring, context, ring, base);
@@ -148,7 +151,7 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
       });
 }
 
-int64_t ProgramEmitter::threadsOfCopy() { return isOnlyRole ? threadsOfWarps(context.schedule) : warpLanes; }
+int64_t ProgramEmitter::threadsOfCopy() { return warpsShareCopies() ? threadsOfWarps(context.schedule) : warpLanes; }
 
 /// Roles of one thread compute their number in their warpgroup.
 int64_t ProgramEmitter::threadsOfGroup(RoleOp role) {
@@ -265,6 +268,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](ProductOp product) { chip->emitProduct(product); })
       .Case([&](AwaitOp await) { chip->emitAwait(await); })
       .Case([&](PromoteOp promote) { emitPromote(promote); })
+      .Case([&](AddSlicesOp add) { emitAddSlices(add); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
       .Case([&](TurnWaitOp op) {
@@ -487,6 +491,37 @@ void ProgramEmitter::emitPromote(PromoteOp op) {
       sum = scale ? b.fma(part, scale, sum) : Value(arith::AddFOp::create(b, sum, part));
     }
   values.set(op, values.fromSums(sums));
+}
+
+/// A thread has the same places of the tile in all slices. Its sums go through the ring of its slice, in vectors.
+void ProgramEmitter::emitAddSlices(AddSlicesOp op) {
+  constexpr int64_t sumsOfVector = 4, bytesOfVectors = vectorBytes * warpLanes;
+  Values sums = values.sums(op.getAccumulator());
+  auto type = VectorType::get(sumsOfVector, b.getF32Type());
+  auto placeIn = [&](Value slice) { return b.byteOffset(sharedMemoryOf(slice), b.mul(threadInGroup, vectorBytes)); };
+  Value isFirst = b.equal(tileOfCta, 0);
+  b.ifThen(b.logicalNot(isFirst), [&] {
+    ptx::barrierWarp(b); // all lanes have read the slots
+    Value place = placeIn(tileOfCta);
+    for (size_t i = 0; i < sums.size(); i += sumsOfVector)
+      LLVM::StoreOp::create(b, b.vector(ValueRange(sums).slice(i, sumsOfVector)),
+                            b.byteOffset(place, i / sumsOfVector * bytesOfVectors), /*alignment=*/vectorBytes);
+  });
+  ptx::barrierCta(b);
+  Values all = b.ifThenElse(
+      isFirst, ValueRange(sums).getTypes(),
+      [&] {
+        Values total = sums;
+        for (int64_t slice = 1; slice < int64_t(context.schedule.getSlices()); ++slice)
+          for (size_t i = 0; i < sums.size(); i += sumsOfVector) {
+            Value loaded = b.load(type, b.byteOffset(placeIn(b.i32(slice)), i / sumsOfVector * bytesOfVectors));
+            for (int64_t j = 0; j < sumsOfVector; ++j)
+              total[i + j] = b.addF(total[i + j], LLVM::ExtractElementOp::create(b, loaded, b.i32(j)));
+          }
+        return total;
+      },
+      [&] { return sums; });
+  values.set(op, values.fromSums(all));
 }
 
 /// The scales of a thread's rows in a part, times that of the block where it has one.

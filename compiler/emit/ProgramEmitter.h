@@ -32,8 +32,8 @@ public:
   mlir::Value threadOfTile() { return b.add(b.shiftLeft(group, 7), threadInGroup); }
   int64_t threadsOfTile(RoleOp role);
   void barrierOfTile(RoleOp role, int64_t firstBarrier);
-  // The threads that share a copy: those of a role of warps, or beside other roles those of a warp.
-  mlir::Value threadOfCopy() { return isOnlyRole ? context.thread : threadInGroup; }
+  // The threads that share a copy: those of a role of warps, or beside other roles and in slices those of a warp.
+  mlir::Value threadOfCopy() { return warpsShareCopies() ? context.thread : threadInGroup; }
   int64_t threadsOfCopy();
   /// A family made the emitter of a walk.
   void setWalk(WalkOpInterface op, std::unique_ptr<WalkEmitter> walk);
@@ -82,6 +82,7 @@ private:
   void emitReadPlan(ReadPlanOp op);
   void emitBlockScale(BlockScaleOp op);
   void emitPromote(PromoteOp op);
+  void emitAddSlices(AddSlicesOp op);
   KernelBuilder::Values scalesOfColumns(PromoteOp op, int64_t count);
   KernelBuilder::Values scalesOfRows(PromoteOp op);
   void emitPost(PostOp op);
@@ -94,6 +95,10 @@ private:
   mlir::Value turnBarrier(mlir::Value group, int64_t firstBarrier);
   void emitIssueBegin(IssueBeginOp op);
   void setIssuer(int64_t offset, mlir::Value issuer);
+  bool hasSlices() { return int64_t(context.schedule.getSlices()) > 1; }
+  bool warpsShareCopies() { return isOnlyRole && !hasSlices(); }
+  /// The shared memory of a tile or slice of the CTA.
+  mlir::Value sharedMemoryOf(mlir::Value number);
   mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }
 
   bool isOnlyRole = false; // one of warps
@@ -102,7 +107,7 @@ private:
   llvm::DenseMap<mlir::Value, std::unique_ptr<WalkEmitter>> walks;
   llvm::DenseMap<mlir::Value, Ring> rings; // of the role that is emitted
   mlir::Value warpgroup;
-  // In the role that is emitted now: the number of the tile in the CTA, and the number of the group in its role.
+  // In the role that is emitted now: the number of the tile or slice in the CTA, and that of the group in its role.
   mlir::Value tileOfCta, group;
 };
 

@@ -126,8 +126,8 @@ Fit MergeSelection::check(const Schedule &schedule) const {
                fmt::format("tile_m to be 1 to {} times the {} rows that {} warps have at a time, but got {}",
                            mostRowsOfThread, rowsOfPass, schedule.consumersM, schedule.tileM)),
        expects(schedule.tileK == 1 && schedule.stages == 1 && schedule.consumersN == 1 && schedule.cluster == 1 &&
-                   schedule.concurrentTiles == 1 && schedule.producerRegisters == 0,
-               "tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers")});
+                   schedule.concurrentTiles == 1 && schedule.slices == 1 && schedule.producerRegisters == 0,
+               "tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers")});
 }
 
 //===----------------------------------------------------------------------===//

@@ -128,8 +128,9 @@ static Fit checkHandWritten(const Schedule &schedule, const AttentionDescription
   return firstBroken(
       {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ", for attention"),
        checkTileRows(schedule, problem), expectValue("tile_k", schedule.tileK, problem.headDimension),
-       expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
-       isSplit ? checkTwoRoles(schedule) : checkOneRole(schedule, problem), checkThreads(schedule, chip),
+       expectValue("slices", schedule.slices, 1), expectValue("consumers_n", schedule.consumersN, 1),
+       expectValue("cluster", schedule.cluster, 1), isSplit ? checkTwoRoles(schedule) : checkOneRole(schedule, problem),
+       checkThreads(schedule, chip),
        isSplit ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
        atMost(Limit::Registers, consumerBudget(schedule, chip),
               estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),

@@ -306,39 +306,76 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
   return depth;
 }
 
-/// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and a CTA has
-/// one or two warps and a deep ring (bench/notes/small-widths.md).
-std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {
-  struct Shape {
-    int64_t columns, rows, bytesOfRow, consumersN, ctasPerSm, mostStages;
-  };
-  constexpr Shape shapes[] = {{16, 16, 256, 1, 4, 6}, {64, 32, 128, 2, 2, 8}};
-  constexpr int64_t alignment = 16, leastStages = 3;
-  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
+namespace {
+/// The tiles of products of at most so many columns. A CTA has some consumers side by side, or slices of one.
+struct NarrowShape {
+  int64_t columns;
+  MatrixInstruction instruction;
+  int64_t rows, depth, consumersN, slices, ctasPerSm, mostStages;
+  bool needsLongRuns; // blocks bring whole pieces of L2 of every row of X
+};
+} // namespace
+
+/// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and the warps
+/// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 65
+/// columns on, wgmma multiplies blocks that fill it. Of the shapes for as many columns, the first one that fits counts
+/// (bench/notes/small-widths.md).
+static constexpr NarrowShape narrowShapes[] = {{16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false},
+                                               {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
+                                               {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false},
+                                               {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
+                                               {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
+                                               {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
+                                               {128, MatrixInstruction::Wgmma, 64, 64, 2, 1, 1, 8, false},
+                                               {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true},
+                                               {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, true},
+                                               {256, MatrixInstruction::Wgmma, 64, 64, 2, 1, 1, 4, false}};
+
+/// Whether the part of a row of X that goes with a block is at least a piece of L2.
+static bool hasLongRuns(const ProblemDescription &problem, const Chip &chip) {
+  return !problem.xTransposed || problem.blockColumns * bytesOf(problem.elementType) >= chip.times.l2PieceBytes;
+}
+
+/// Nothing where the chip or the blocks do not have the instruction, or have a better one.
+static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const ProblemDescription &problem,
+                                              const Chip &chip) {
+  constexpr int64_t alignment = 16, leastStages = 2, producerRegisters = 40, mostColumnsOfWarp = 64;
+  const MatrixInstructionInfo &info = infoOf(shape.instruction);
   const InstructionRate *rate = chip.find(info.instruction);
   std::optional<CopyMethod> copy = copyFor(info.instruction, chip, alignment);
-  if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy)
-    return {};
+  const bool isWide = info.isRepeated && shape.columns > mostColumnsOfWarp;
+  if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy || problem.leastN > shape.columns ||
+      problem.blockRows < shape.rows || (shape.needsLongRuns && !hasLongRuns(problem, chip)) ||
+      (isWide && fillsInstruction(MatrixInstruction::Wgmma, problem)))
+    return std::nullopt;
+  Schedule schedule;
+  schedule.instruction = info.instruction;
+  schedule.copy = *copy;
+  schedule.tileM = shape.rows;
+  schedule.tileN = shape.columns;
+  schedule.tileK = info.isRepeated ? narrowDepth(problem, info, shape.depth) : stageDepth(info, problem);
+  schedule.consumersN = shape.consumersN;
+  schedule.slices = shape.slices;
+  if (schedule.tileK == 0)
+    return std::nullopt;
+  // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.
+  for (schedule.ctasPerSm = shape.ctasPerSm; schedule.ctasPerSm > 0; --schedule.ctasPerSm) {
+    if (!info.isRepeated)
+      shareRegisters(schedule, producerRegisters, chip);
+    chooseStages(schedule, problem, chip, leastStages, shape.mostStages);
+    if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
+      return schedule;
+  }
+  return std::nullopt;
+}
+
+std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {
   std::vector<Schedule> schedules;
-  for (const Shape &shape : shapes) {
-    Schedule schedule;
-    schedule.instruction = info.instruction;
-    schedule.copy = *copy;
-    schedule.tileM = std::min(shape.rows, problem.blockRows);
-    schedule.tileN = shape.columns;
-    schedule.tileK = narrowDepth(problem, info, shape.bytesOfRow / bytesOf(problem.elementType));
-    schedule.consumersN = schedule.tileM == shape.rows ? shape.consumersN : 1;
-    if (problem.leastN > schedule.tileN || schedule.tileK == 0)
+  for (const NarrowShape &shape : narrowShapes) {
+    if (!schedules.empty() && schedules.back().tileN == shape.columns)
       continue;
-    // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.
-    bool fits = false;
-    for (int64_t ctas = shape.ctasPerSm * shape.consumersN / schedule.consumersN; !fits && ctas > 0; ctas /= 2) {
-      schedule.ctasPerSm = ctas;
-      chooseStages(schedule, problem, chip, leastStages, shape.mostStages);
-      fits = checkFit(schedule, problem, chip, Origin::HandWritten).ok();
-    }
-    if (fits)
-      schedules.push_back(schedule);
+    if (std::optional<Schedule> schedule = narrowSchedule(shape, problem, chip))
+      schedules.push_back(*schedule);
   }
   return schedules;
 }

@@ -341,6 +341,22 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
   return firstBroken({checkConsumerTile(schedule, problem), checkSlotRows(schedule, problem)});
 }
 
+/// A slice is one warp, which copies for itself. Its sums take the place of its ring.
+static Fit checkSlices(const Schedule &schedule, const ProblemDescription &problem) {
+  if (schedule.slices == 1)
+    return {};
+  constexpr int64_t sumBytes = 4;
+  const bool isOfWarps = schedule.instruction == MatrixInstruction::MmaSync && !hasProducer(schedule);
+  if (!isOfWarps || problem.tileColumns != 0)
+    return broken(Limit::Geometry, "expects slices to be 1, but for spmm by mma_sync with cp_async or scalar");
+  const int64_t ring =
+      schedule.stages * (schedule.tileM + schedule.tileN) * schedule.tileK * bytesOf(problem.elementType);
+  return firstBroken({inRange("consumers_m", schedule.consumersM, 1, 1),
+                      inRange("consumers_n", schedule.consumersN, 1, 1),
+                      atMost(Limit::Geometry, ring, schedule.tileM * schedule.tileN * sumBytes,
+                             "bytes of sums in the ring of a slice")});
+}
+
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {
   if (schedule.stages < leastStages)
     return broken(Limit::Geometry,
@@ -352,7 +368,7 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most the block's {} columns or a multiple of them, but got {}",
                               problem.blockColumns, schedule.tileK));
-  return firstBroken({checkTile(schedule, problem), checkRegisterRoles(schedule),
+  return firstBroken({checkTile(schedule, problem), checkSlices(schedule, problem), checkRegisterRoles(schedule),
                       inRange("cluster", schedule.cluster, 1, infoOf(schedule.copy).mostCtas)});
 }
 
@@ -455,6 +471,6 @@ static Fit checkBlocksOfTile(const Schedule &schedule, const SampledDescription 
 }
 
 Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin) {
-  return firstBroken({checkBlocksOfTile(schedule, problem),
+  return firstBroken({checkBlocksOfTile(schedule, problem), inRange("slices", schedule.slices, 1, 1),
                       checkFit(schedule, productOf(problem, schedule.instruction), chip, origin)});
 }

@@ -23,6 +23,8 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
     text += fmt::format(" ctas_per_sm {}", schedule.ctasPerSm);
   if (schedule.concurrentTiles != defaults.concurrentTiles)
     text += fmt::format(" concurrent_tiles {}", schedule.concurrentTiles);
+  if (schedule.slices != defaults.slices)
+    text += fmt::format(" slices {}", schedule.slices);
   if (schedule.walk != TileWalk::Blocks)
     text += fmt::format(" {} block_stages {}", schedule.walk == TileWalk::Windows ? "windows" : "streams",
                         schedule.blockStages);
@@ -49,7 +51,7 @@ int64_t sparsec::threads(const Schedule &schedule) {
 }
 
 int64_t sparsec::consumerThreads(const Schedule &schedule) {
-  int64_t consumers = schedule.consumersM * schedule.consumersN * schedule.concurrentTiles;
+  int64_t consumers = schedule.consumersM * schedule.consumersN * schedule.concurrentTiles * schedule.slices;
   return consumers * infoOf(schedule.instruction).threads;
 }
 

@@ -95,6 +95,7 @@ struct Schedule {
   int64_t concurrentTiles = 1;
   TileWalk walk = TileWalk::Blocks;
   int64_t blockStages = 0;
+  int64_t slices = 1;
 
   bool operator==(const Schedule &) const = default;
 };

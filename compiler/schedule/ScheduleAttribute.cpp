@@ -23,6 +23,7 @@ Schedule sparsec::toSchedule(ScheduleAttr attribute) {
   schedule.concurrentTiles = attribute.getConcurrentTiles();
   schedule.walk = static_cast<TileWalk>(attribute.getWalk());
   schedule.blockStages = attribute.getBlockStages();
+  schedule.slices = attribute.getSlices();
   return schedule;
 }
 
@@ -31,7 +32,7 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
                            schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, schedule.consumersM,
                            schedule.consumersN, schedule.cluster, schedule.producerRegisters,
                            schedule.consumerRegisters, schedule.groupM, schedule.ctasPerSm, schedule.concurrentTiles,
-                           static_cast<Walk>(schedule.walk), schedule.blockStages);
+                           static_cast<Walk>(schedule.walk), schedule.blockStages, schedule.slices);
 }
 
 int64_t sparsec::bytesOfType(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }

@@ -29,11 +29,16 @@ LogicalResult Selection::runPlanned(const ScheduleRow *row) {
   return expectFits("planned_schedules", kernel.getPlannedSchedulesAttr());
 }
 
-/// Narrow schedules follow the same rule. If ptxas has refused one of them, the kernel does without all of them.
+/// Narrow schedules follow the same rule. The kernel does without those that ptxas has refused.
 LogicalResult Selection::runNarrow() {
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedNarrowSchedulesAttribute));
-  if (!kernel.getNarrowSchedules() && !kernel.getSchedule() && !refused)
-    kernel.setNarrowSchedulesAttr(toArray(narrow()));
+  if (!kernel.getNarrowSchedules() && !kernel.getSchedule()) {
+    std::vector<Schedule> all = narrow();
+    llvm::erase_if(all, [&](const Schedule &schedule) {
+      return refused && llvm::is_contained(refused.getAsValueRange<StringAttr>(), toString(schedule));
+    });
+    kernel.setNarrowSchedulesAttr(toArray(all));
+  }
   return expectFits("narrow_schedules", kernel.getNarrowSchedulesAttr());
 }
 

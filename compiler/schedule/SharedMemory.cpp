@@ -33,10 +33,10 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
     const RingNeeds &ring = needs.rings[i];
     places.rings[i].barriers = place(barrierBytes * ring.barriers + (ring.hasMessages ? messageBytes * ring.slots : 0));
   }
-  bool areSeveral = needs.tiles > 1;
-  places.tileBytes = areSeveral ? roundUp(end, tileAlignment) : end;
-  places.issuer = needs.tiles * places.tileBytes;
-  places.total = places.issuer + (areSeveral ? issuerBytes : 0);
+  const int64_t parts = needs.tiles * needs.slices;
+  places.tileBytes = parts > 1 ? roundUp(end, tileAlignment) : end;
+  places.issuer = parts * places.tileBytes;
+  places.total = places.issuer + (needs.tiles > 1 ? issuerBytes : 0);
   return places;
 }
 
@@ -74,6 +74,7 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     return RingNeeds{slots, std::move(bufferBytes), barriersOfSlot * slots};
   };
   SharedMemoryNeeds needs;
+  needs.slices = schedule.slices;
   switch (schedule.walk) {
   case TileWalk::Blocks:
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};

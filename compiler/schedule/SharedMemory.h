@@ -23,9 +23,10 @@ struct SharedMemoryNeeds {
   std::vector<RingNeeds> rings;
   int64_t stagingBytes = 0; // of staged stores
   int64_t tiles = 1;        // side by side in a CTA; each has all of the above
+  int64_t slices = 1;       // of a tile; so has each of them
 };
 
-/// Offsets in bytes from the begin of a tile's part of shared memory.
+/// Offsets in bytes from the begin of the part of shared memory that a tile or slice has.
 struct RingPlace {
   std::vector<int64_t> buffers; // of slot 0 of each buffer, behind which its other slots follow
   int64_t barriers = 0;         // its barriers, then its messages
@@ -34,7 +35,7 @@ struct RingPlace {
 struct SharedMemoryPlaces {
   std::vector<RingPlace> rings;
   int64_t staging = 0;
-  int64_t tileBytes = 0; // from a tile's part to the next one's
+  int64_t tileBytes = 0; // from the part of a tile or slice to the next one's
   int64_t issuer = 0;    // from the begin of the CTA's: the i32 that tells which of several tiles issues products
   int64_t total = 0;     // of the CTA
 };

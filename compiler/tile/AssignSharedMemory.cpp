@@ -63,6 +63,7 @@ public:
       needs.rings.push_back(needsOf(ring, hasProducer(schedule) && !isOfWarps(ring)));
     needs.stagingBytes = stores.empty() ? 0 : stagingBytes(schedule);
     needs.tiles = schedule.concurrentTiles;
+    needs.slices = schedule.slices;
     SharedMemoryPlaces places = placeSharedMemory(needs);
 
     Builder b(&getContext());
@@ -74,7 +75,7 @@ public:
     StagingShape staging = stagingShape(schedule);
     for (StoreOp store : stores)
       store.setStagingAttr(b.getDenseI64ArrayAttr({places.staging, staging.columns, staging.buffers}));
-    if (needs.tiles > 1)
+    if (needs.tiles * needs.slices > 1)
       program.setTileBytes(places.tileBytes);
     program.setSharedMemory(places.total);
     assignTurns(program, places.issuer);

@@ -29,7 +29,7 @@ Value WarpSteps::run(Value begin, ValueRange inits, ArrayRef<StringRef> names, T
     auto meet = [&] {
       if (isAsynchronous)
         AwaitCopiesOp::create(b, ahead - 1);
-      BarrierOp::create(b);
+      BarrierOp::create(b, /*group=*/isSlice);
       next = startCopies(add(b, number, ahead), carried.drop_front().drop_back(), copies, advance);
     };
     Value sum = product(number, slot, carried.back(), meet);

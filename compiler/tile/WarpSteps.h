@@ -3,7 +3,7 @@
 // started the copies of step q + stages - 1 into the slot that step q - 1 has left:
 //
 //   copies of steps 0 .. stages - 2
-//   for each step: wait for its copies; barrier of the CTA; copies `stages - 1` steps later; product
+//   for each step: wait for its copies; barrier of the CTA (or of the warp); copies `stages - 1` steps later; product
 
 #ifndef SPARSEC_COMPILER_TILE_WARPSTEPS_H
 #define SPARSEC_COMPILER_TILE_WARPSTEPS_H
@@ -27,7 +27,7 @@ public:
 
   WarpSteps(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, mlir::Value ring, mlir::Value count)
       : b(b), ring(ring), count(count), ahead(schedule.getStages() - 1),
-        isAsynchronous(schedule.getCopy() == Copy::cp_async) {}
+        isAsynchronous(schedule.getCopy() == Copy::cp_async), isSlice(int64_t(schedule.getSlices()) > 1) {}
 
   /// Gives the sum of all steps. All warps are done with the slots before. `inits` belong to the copies of step 0, and
   /// have these names in dumps.
@@ -43,6 +43,7 @@ private:
   mlir::Value ring, count;
   int64_t ahead;
   bool isAsynchronous;
+  bool isSlice; // of one warp, whose ring no other warp reads
 };
 
 } // namespace sparsec

@@ -46,6 +46,16 @@ module @schedule_c1_ctas_per_sm attributes {sparsec.attribute = #sparsec.schedul
 
 // -----
 
+// expected-error @+1 {{expects slices to be from 1 to 32, but got 0}}
+module @schedule_c1_slices attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, slices = 0>} {}
+
+// -----
+
+// expected-error @+1 {{expects slices to be from 1 to 32, but got 33}}
+module @schedule_c1_large_slices attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, slices = 33>} {}
+
+// -----
+
 // expected-error @+1 {{expects concurrent_tiles to be from 1 to 32, but got 0}}
 module @schedule_c1_concurrent_tiles attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, concurrent_tiles = 0>} {}
 

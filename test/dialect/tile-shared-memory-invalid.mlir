@@ -25,6 +25,16 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // expected-error @+1 {{'sparsec.program' op expects shared memory from 0 to 4096, but buffer 0 of a ring has 0 to 6144}}
+  sparsec.program @program_c2_slices attributes {kernel = @k, variant = 0, alignment = 16, shared_memory = 16384, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 4>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring {offsets = array<i64: 0>} : <3, [!sparsec.buffer<16, 64, bf16, swizzle = 128>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory from 65536 to 65544, but the issuer has 16384 to 16388}}
   sparsec.program @program_c2_issuer attributes {kernel = @k, variant = 0, alignment = 16, shared_memory = 65544, tile_bytes = 32768, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, concurrent_tiles = 2>} {
   ^bb0(%x: tensor<?x?xbf16>):

@@ -277,3 +277,15 @@ gpu.module @kernels {
     sparsec.await_copies {outstanding = -1}
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @add_slices_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %sum = sparsec.zero : !sparsec.accumulator<16, 16>
+    // expected-error @+1 {{'sparsec.add_slices' op expects a program with several slices}}
+    %all = sparsec.add_slices %sum : <16, 16>
+  }
+}

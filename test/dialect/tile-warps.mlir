@@ -83,5 +83,17 @@ gpu.module @kernels {
   }
 }
 
+gpu.module @slices {
+  sparsec.program @product
+      attributes {kernel = @product, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 1, slices = 4>, variant = 0 : i64, alignment = 16 : i64} {
+  ^bb0(%w: !sparsec.bsr<?x?xf16, block = 64x16>):
+    sparsec.role "all" warp(4) registers(0) {
+      %sum = sparsec.zero : !sparsec.accumulator<16, 16>
+      // CHECK: sparsec.add_slices %{{.*}} : <16, 16>
+      %all = sparsec.add_slices %sum : <16, 16>
+    }
+  }
+}
+
 // CHECK: sparsec.types = [!sparsec.walk, !sparsec.step<3>]
 module attributes {sparsec.types = [!sparsec.walk, !sparsec.step<3>]} {}

@@ -21,3 +21,13 @@ sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// Each of four slices has a ring of 3 * 16 * 64 * 2 * 2 = 12288 bytes, where those of the next one begin.
+// CHECK-LABEL: sparsec.program @slices
+// CHECK-SAME: shared_memory = 49152 : i64
+// CHECK-SAME: tile_bytes = 12288 : i64
+// CHECK: sparsec.ring {offsets = array<i64: 0, 6144>}
+sparsec.kernel @slices(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 4>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -55,6 +55,8 @@ def product_mma_sync(rng):
               "tile_m": 16 * consumers_m * rng.choice([1, 1, 2, 4]),
               "tile_n": consumers_n * rng.choice([16, 32, 64, 128]), "tile_k": rng.choice([16, 32, 64, 128]),
               "stages": rng.randrange(2, 7), "consumers_m": consumers_m, "consumers_n": consumers_n}
+    if consumers_m * consumers_n == 1 and rng.random() < 0.7:
+        fields["slices"] = rng.choice([2, 3, 4, 8])
     return {**fields, **({"consumer_registers": 8 * rng.randrange(3, 32)} if rng.random() < 0.3 else {})}
 
 

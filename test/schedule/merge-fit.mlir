@@ -57,7 +57,7 @@ sparsec.kernel @threads(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %
 
 // -----
 
-// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers}}
+// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers}}
 sparsec.kernel @depth(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x128xbf16>, %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 64, tile_k = 2, stages = 1, consumers_m = 8, consumers_n = 1>} {
   %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2 : (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
@@ -65,7 +65,7 @@ sparsec.kernel @depth(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2
 
 // -----
 
-// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers}}
+// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers}}
 sparsec.kernel @stages(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x128xbf16>, %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 64, tile_k = 1, stages = 2, consumers_m = 8, consumers_n = 1>} {
   %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2 : (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
@@ -73,7 +73,7 @@ sparsec.kernel @stages(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o
 
 // -----
 
-// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers}}
+// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers}}
 sparsec.kernel @consumers(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x128xbf16>, %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 64, tile_k = 1, stages = 1, consumers_m = 8, consumers_n = 2>} {
   %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2 : (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
@@ -81,7 +81,7 @@ sparsec.kernel @consumers(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>,
 
 // -----
 
-// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers}}
+// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers}}
 sparsec.kernel @cluster(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x128xbf16>, %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 64, tile_k = 1, stages = 1, consumers_m = 8, consumers_n = 1, cluster = 2>} {
   %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2 : (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
@@ -89,7 +89,7 @@ sparsec.kernel @cluster(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %
 
 // -----
 
-// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers}}
+// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers}}
 sparsec.kernel @concurrent_tiles(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x128xbf16>, %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 64, tile_k = 1, stages = 1, consumers_m = 8, consumers_n = 1, concurrent_tiles = 2>} {
   %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2 : (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
@@ -97,7 +97,7 @@ sparsec.kernel @concurrent_tiles(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x
 
 // -----
 
-// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster and concurrent_tiles of 1, and no producer_registers}}
+// expected-error @+1 {{schedule expects tile_k, stages, consumers_n, cluster, concurrent_tiles and slices of 1, and no producer_registers}}
 sparsec.kernel @registers(%o1: tensor<?x?x?x128xbf16>, %lse1: tensor<?x?x?xf32>, %o2: tensor<?x?x?x128xbf16>, %lse2: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = none, copy = vector, tile_m = 32, tile_n = 64, tile_k = 1, stages = 1, consumers_m = 8, consumers_n = 1, producer_registers = 40>} {
   %o, %lse = sparsec.merge %o1, %lse1, %o2, %lse2 : (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>

@@ -3,23 +3,40 @@
 // Which kernels have variants for few columns of X, and how deep their rings are.
 
 // CHECK-LABEL: sparsec.kernel @block64(
-// HOPPER-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 6, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 8, consumers_m = 1, consumers_n = 2, ctas_per_sm = 2>]
-// ADA-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 2, ctas_per_sm = 2>]
+// HOPPER-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 8, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
+// ADA-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 3, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>]
 sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// A block of 16 rows has no room for a tile of 32: one warp has all columns. Ada has shared memory for two such CTAs.
+// Blocks of 32 rows do not fill wgmma: tiles of 128 columns are those of mma.sync. There are none of 256.
+// CHECK-LABEL: sparsec.kernel @block32(
+// HOPPER-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>]
+// ADA-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>]
+sparsec.kernel @block32(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// A block of 16 rows has no room for a tile of 32: more CTAs have fewer rows.
 // CHECK-LABEL: sparsec.kernel @block16(
-// HOPPER-SAME: narrow_schedules = [{{.*}}tile_m = 16, tile_n = 64, tile_k = 64, stages = 5, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4>]
-// ADA-SAME: narrow_schedules = [{{.*}}tile_m = 16, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2>]
+// HOPPER-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 5, slices = 2>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 3, slices = 4>]
 sparsec.kernel @block16(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With X as N x K its rows have 32 bytes for each block, half of what L2 moves: fewer copies are in flight, and plans by
+// streams share them from 65 columns on.
+// CHECK-LABEL: sparsec.kernel @short_runs(
+// HOPPER-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>]
+sparsec.kernel @short_runs(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// A stage of 128 columns would be no whole number of these blocks, nor one of 64.
+// A stage of 64 columns would be no whole number of these blocks.
 // CHECK-LABEL: sparsec.kernel @block48(
 // CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 32,{{.*}}tile_n = 64, tile_k = 32,
 sparsec.kernel @block48(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
@@ -27,17 +44,11 @@ sparsec.kernel @block48(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Sums of fp8 of two levels are over 128 of K at most; those of one level may be over a whole stage.
+// Blocks of fp8 have as many columns in a step.
 // CHECK-LABEL: sparsec.kernel @two_levels(
-// CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 128,{{.*}}tile_n = 64, tile_k = 128,
+// CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 64,{{.*}}tile_n = 32, tile_k = 64,{{.*}}tile_n = 64, tile_k = 64,
 sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
-  sparsec.return %y : tensor<?x?xbf16>
-}
-// CHECK-LABEL: sparsec.kernel @one_level(
-// CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 256,{{.*}}tile_n = 64, tile_k = 128,
-sparsec.kernel @one_level(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
-  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
@@ -48,18 +59,19 @@ sparsec.kernel @width40(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x40xbf16>) -> tensor<?x40xbf16>
   sparsec.return %y : tensor<?x40xbf16>
 }
-// CHECK-LABEL: sparsec.kernel @width65(
+// CHECK-LABEL: sparsec.kernel @width257(
 // CHECK-NOT: narrow_schedules
-sparsec.kernel @width65(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x65xbf16>) -> (y: tensor<?x65xbf16>) {
-  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x65xbf16>) -> tensor<?x65xbf16>
-  sparsec.return %y : tensor<?x65xbf16>
+sparsec.kernel @width257(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x257xbf16>) -> (y: tensor<?x257xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x257xbf16>) -> tensor<?x257xbf16>
+  sparsec.return %y : tensor<?x257xbf16>
 }
 
-// ptxas has refused one of them: the kernel does without.
+// ptxas has refused two of them: the kernel has the others.
 // CHECK-LABEL: sparsec.kernel @refused(
-// CHECK-NOT: narrow_schedules
+// HOPPER-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
+// CHECK-NOT: refused
 sparsec.kernel @refused(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {sparsec.refused_narrow_schedules = ["spills registers"]} {
+    attributes {sparsec.refused_narrow_schedules = ["mma_sync cp_async 32x64x64 stages 2 consumers 1x1 ctas_per_sm 2 slices 4", "wgmma tma 64x128x64 stages 8 consumers 1x2 registers 40/232"]} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

@@ -151,3 +151,13 @@ TEST(Schedule, Text) {
   schedule.concurrentTiles = 3;
   EXPECT_EQ(toString(schedule), "wgmma tma 128x256x64 stages 4 consumers 2x1 registers 40/232 concurrent_tiles 3");
 }
+
+TEST(SharedMemory, EverySliceHasARing) {
+  Schedule schedule = mmaSync128x128();
+  schedule.consumersM = schedule.consumersN = 1;
+  schedule.slices = 3;
+  SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(schedule, problemWithResult(2)));
+  EXPECT_EQ(places.tileBytes, 4 * (128 + 128) * 32 * 2);
+  EXPECT_EQ(places.total, 3 * places.tileBytes) << "nothing else";
+  EXPECT_EQ(threads(schedule), 3 * 32);
+}
