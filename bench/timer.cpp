@@ -82,10 +82,12 @@ double copyBytesPerSecond(sparsec_device_t device, const CudaStream &stream) {
                                   reinterpret_cast<uint64_t>(source.data()), bytes, stream.handle()),
                  "cuMemcpyDtoDAsync");
   };
-  std::vector<double> times;
-  for (int i = 0; i < warmups + copies; ++i)
-    times.push_back(timeWindow(stream, copy, /*count=*/1));
-  return 2.0 * bytes / summarize({times.begin() + warmups, times.end()}).medianMilliseconds * 1e3;
+  for (int i = 0; i < warmups; ++i)
+    copy();
+  std::vector<double> times(copies);
+  for (double &time : times)
+    time = timeWindow(stream, copy, /*count=*/1);
+  return 2.0 * bytes / summarize(std::move(times)).medianMilliseconds * 1e3;
 }
 
 double hostMicroseconds(const CudaStream &stream, const std::function<void()> &enqueue) {

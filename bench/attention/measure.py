@@ -69,9 +69,9 @@ class Problem:
         def mask(batch, head, query, key):
             visible = query >= key
             if case.region == "documents":
-                visible &= self.operand[batch, query] == self.operand[batch, key]
+                visible = visible & (self.operand[batch, query] == self.operand[batch, key])
             if case.region == "first_keys":
-                visible &= (query - key < NEAR_KEYS) | (key < FIRST_KEYS)
+                visible = visible & ((query - key < NEAR_KEYS) | (key < FIRST_KEYS))
             return visible
 
         def score(value, batch, head, query, key):
