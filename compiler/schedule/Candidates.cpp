@@ -312,7 +312,8 @@ struct NarrowShape {
   int64_t columns;
   MatrixInstruction instruction;
   int64_t rows, depth, consumersN, slices, ctasPerSm, mostStages;
-  bool needsLongRuns; // blocks bring whole pieces of L2 of every row of X
+  bool needsLongRuns;            // blocks bring whole pieces of L2 of every row of X
+  bool needsTransposedX = false; // ptxas spills registers otherwise
 };
 } // namespace
 
@@ -327,7 +328,7 @@ static constexpr NarrowShape narrowShapes[] = {{16, MatrixInstruction::MmaSync, 
                                                {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
                                                {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
                                                {128, MatrixInstruction::Wgmma, 64, 64, 2, 1, 1, 8, false},
-                                               {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true},
+                                               {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true, true},
                                                {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, true},
                                                {256, MatrixInstruction::Wgmma, 64, 64, 2, 1, 1, 4, false}};
 
@@ -346,6 +347,7 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   const bool isWide = info.isRepeated && shape.columns > mostColumnsOfWarp;
   if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy || problem.leastN > shape.columns ||
       problem.blockRows < shape.rows || (shape.needsLongRuns && !hasLongRuns(problem, chip)) ||
+      (shape.needsTransposedX && !problem.xTransposed) ||
       (isWide && fillsInstruction(MatrixInstruction::Wgmma, problem)))
     return std::nullopt;
   Schedule schedule;

@@ -12,10 +12,18 @@ sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
 
 // Blocks of 32 rows do not fill wgmma: tiles of 128 columns are those of mma.sync. There are none of 256.
 // CHECK-LABEL: sparsec.kernel @block32(
-// HOPPER-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>]
-// ADA-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>]
+// HOPPER-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 3, slices = 4>]
+// ADA-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>]
 sparsec.kernel @block32(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With X as N x K, ptxas has registers for 32 rows.
+// CHECK-LABEL: sparsec.kernel @block32_transposed(
+// HOPPER-SAME: tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>]
+sparsec.kernel @block32_transposed(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
