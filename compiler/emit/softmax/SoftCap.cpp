@@ -9,15 +9,13 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-// A multiply-add more for each score costs 5 to 10 % of a kernel's time. Without flags the way beyond the last
-// polynomial is slow, so that it goes further.
-static constexpr double cubic[] = {0x1.ffcbccp-1, -0x1.40b056p-2};
-static constexpr double quintic[] = {0x1.ffe3d8p-1, -0x1.4e20bap-2, 0x1.8ec49ep-4};
-static constexpr TanhPolynomial approximatePolynomials[] = {{0.4, cubic}, {0.75, quintic}};
-
+// A multiply-add more for each score costs 5 to 10 % of a kernel's time, and the way beyond the last polynomial more
+// than two of them.
 static constexpr double cubicTo30[] = {0x1.ffc36ep-1, -0x1.439bd4p-2};
 static constexpr double septicTo30[] = {0x1.ffda5ep-1, -0x1.50fd46p-2, 0x1.dac0a4p-4, -0x1.9971bap-6};
 static constexpr TanhPolynomial polynomialsTo30[] = {{0.33, cubicTo30}, {0.99, septicTo30}};
+static constexpr double cubic[] = {0x1.ffcbccp-1, -0x1.40b056p-2};
+static constexpr TanhPolynomial approximatePolynomials[] = {{0.4, cubic}, {0.99, septicTo30}};
 static constexpr double cubicTo50[] = {0x1.ffdb54p-1, -0x1.477fc0p-2};
 static constexpr double septicTo50[] = {0x1.ffe8a8p-1, -0x1.523eaap-2, 0x1.e83262p-4, -0x1.c148a6p-6};
 static constexpr TanhPolynomial polynomialsTo50[] = {{0.29, cubicTo50}, {0.92, septicTo50}};

@@ -8,9 +8,8 @@
 
 namespace sparsec {
 
-/// tanh(y) = y (c0 + c1 y^2 + ...) up to a magnitude of y: minimax for the relative error where the hardware's
-/// precision is enough, which is less than its 2^-11. Else minimax for the error, which is at most 2^-10 of a capped
-/// score.
+/// tanh(y) = y (c0 + c1 y^2 + ...) up to a magnitude of y. Where the hardware's precision is enough, the relative error
+/// is less than its 2^-11. Else they are minimax for the error, which is at most 2^-10 of a capped score.
 struct TanhPolynomial {
   double largestOperand;
   llvm::ArrayRef<double> coefficients;
