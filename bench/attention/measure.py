@@ -199,7 +199,7 @@ class Bench:
 
     @staticmethod
     def baseline_of(case):
-        return case.baseline.label if case.baseline else "FlexAttention" if case.flex else "cudnn"
+        return case.baseline.label if case.baseline else "FlexAttention" if case.flex else "cuDNN"
 
     @staticmethod
     def operations_of_baseline(case):

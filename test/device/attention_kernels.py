@@ -142,7 +142,7 @@ REGIONS = {
                                "%chosen = arith.select %odd, %own, %both : i1",
                                "%r = arith.ori %chosen, %before : i1"]}),
     # Words, and a remainder that is computed for each score.
-    "somewords": Regions([("documents", "tensor<?x?xi32>")],
+    "mixwords": Regions([("documents", "tensor<?x?xi32>")],
                          {"mask": ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32>",
                                    "%theirs = sparsec.element %documents_region[%b, %j] : tensor<?x?xi32>",
                                    "%other = arith.cmpi ne, %mine, %theirs : i32",

@@ -68,7 +68,7 @@ KERNELS = {
         # Masks of words: with two blocks a step, one, and no lists; and together with values of a score.
         Attention("bf16", "128", 64, 64, "all", "root", "no", "bf16", "lse", "words"),
         Attention("f16", "64", 128, 128, "window", "root", "sink", "f32", "lse", "words"),
-        Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "o", "somewords"),
+        Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "o", "mixwords"),
         Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
         Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
