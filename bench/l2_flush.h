@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a launch finds in L2, and the rates of the device by which short launches are judged.
+// Flushes L2 between launches, and measures the rates of the device with which short launches are compared.
 
 #ifndef SPARSEC_BENCH_L2_FLUSH_H
 #define SPARSEC_BENCH_L2_FLUSH_H

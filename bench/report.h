@@ -54,7 +54,7 @@ struct DenseRow {
   Timing before, after;
 };
 
-/// What a bound by bytes is made of.
+/// The numbers from which the bound by bytes of a case is computed.
 struct DeviceRates {
   double copyBytesPerSecond; // read and written
   double emptyMilliseconds;  // between the events around a kernel that does nothing

@@ -34,7 +34,7 @@ public:
 
   /// The last values of the region, on the way to what it yields, that are made of words.
   llvm::SmallVector<mlir::Value> words;
-  /// What the words take from the query: computed once a tile.
+  /// The values of the query that the words need. They are computed once a tile.
   llvm::SetVector<mlir::Value> queryValues;
   /// The terms of what is left to compute for each score.
   RegionSplit rest;

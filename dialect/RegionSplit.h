@@ -11,7 +11,7 @@
 
 namespace sparsec {
 
-/// What a value of a region depends on. A score depends on the query and on the key.
+/// Tells whether a value of a region depends on the query, or on the key. A score depends on both.
 struct Dependence {
   bool onQuery = false, onKey = false;
   bool loads = false; // by more than batch and head

@@ -17,6 +17,7 @@ import sys
 import time
 
 from cases import CAP, FIRST_KEYS, GROUPS, NEAR_KEYS
+from groups import parser_of
 from runtime import DeviceLists, Runtime, dense
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -249,18 +250,11 @@ def describe(group, case):
           f"{Bench.baseline_of(case)}{missing}")
 
 
-def selected_groups(text):
-    names = text.split(",")
-    if unknown := [name for name in names if name not in GROUPS]:
-        raise argparse.ArgumentTypeError(f"expects some of {', '.join(GROUPS)}, but got {', '.join(unknown)}")
-    return names
-
-
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=pathlib.Path, help="folder of the compiled kernels, one folder a chip in it")
     parser.add_argument("--runtime", type=pathlib.Path, help="libsparsec_runtime.so")
-    parser.add_argument("--cases", type=selected_groups, default=list(GROUPS),
+    parser.add_argument("--cases", type=parser_of(GROUPS), default=list(GROUPS),
                         help=f"groups of cases, separated by commas (default: {','.join(GROUPS)})")
     parser.add_argument("--plan", choices=["with", "sizes", "without"], default="without", help="launch with plans for "
                         "the lists, with plans for the sizes alone, whose lists may change, or without (the default)")

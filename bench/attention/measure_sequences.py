@@ -14,6 +14,7 @@ import math
 import pathlib
 import sys
 
+from groups import parser_of
 from runtime import Runtime, dense
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -175,18 +176,11 @@ def decoding(bench):
 GROUPS = {"documents": documents, "prefill": prefill, "decoding": decoding}
 
 
-def selected_groups(text):
-    names = text.split(",")
-    if unknown := [name for name in names if name not in GROUPS]:
-        raise argparse.ArgumentTypeError(f"expects some of {', '.join(GROUPS)}, but got {', '.join(unknown)}")
-    return names
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", type=pathlib.Path, required=True, help="folder of the compiled kernels")
     parser.add_argument("--runtime", type=pathlib.Path, required=True, help="libsparsec_runtime.so")
-    parser.add_argument("--cases", type=selected_groups, default=list(GROUPS),
+    parser.add_argument("--cases", type=parser_of(GROUPS), default=list(GROUPS),
                         help=f"groups of cases, separated by commas (default: {','.join(GROUPS)})")
     parser.add_argument("--repeats", type=int, default=11)
     options = parser.parse_args()

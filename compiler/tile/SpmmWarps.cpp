@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All warps are one role. WarpSteps.h has the order of copies and products. With slices each warp has some of the
-// blocks of a row, in a ring of its own, and the first warp adds up their sums.
-// With sums of two levels (fp8), the product
-// of a step starts at zero, for some columns at a time, and is then added to the sum.
+// blocks of a row, in a ring of its own, and the first warp adds up their sums. With sums of two levels (fp8), the
+// product of a step starts at zero, for some columns at a time, and is then added to the sum.
 
 #include "SpmmWarps.h"
 

@@ -123,7 +123,7 @@ void HostProducts::emit(LoadPartOp op) {
 // Operands as f32
 //===----------------------------------------------------------------------===//
 
-/// What is outside the matrix keeps what an earlier step left there: it only reaches sums that are not stored.
+/// Places outside the matrix keep the values of an earlier step: they only reach sums that are not stored.
 void HostProducts::unpack(Operation *op, Factor &factor, Operand operand) {
   factor.unpacked = zeroedBufferOf(op, factor.outerSize * factor.depthSize / vectorSize);
   if (!isInVectors(operand))

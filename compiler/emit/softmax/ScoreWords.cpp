@@ -30,7 +30,7 @@ Value ScoreWords::lowestBits(Value count) const {
   return b.sub(arith::TruncIOp::create(b, b.i32Type(), power), 1);
 }
 
-/// Of the keys of a group a thread has the first two, counted from its first key.
+/// A thread has the first two keys of each group, counted from its first key.
 Values ScoreWords::before(const ScorePositions &positions, Value keyOfFirstRow, Value keyOfSecondRow) const {
   Values words;
   for (Value key : {keyOfFirstRow, keyOfSecondRow})
