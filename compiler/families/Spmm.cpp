@@ -86,8 +86,8 @@ public:
       return refuse(kernel, problem, chip);
     return std::unique_ptr<Selection>(std::make_unique<ProductSelection>(kernel, problem, chip));
   }
-  /// A block row by some columns. A step is a block, or the part of it that one scale of X is for: without scales too,
-  /// because its operands are on the stack.
+  /// A block row by some columns. A step is a block, or a part of it with as many columns as one scale of X is for.
+  /// Larger steps would take too much of the stack, where their operands are.
   HostTile hostTile(KernelOp kernel) const override {
     BsrType matrix = opOf(kernel).getMatrix().getType();
     return {matrix.getBlockRows(), columnsOfHostTile,
