@@ -192,7 +192,7 @@ private:
                                                       ScheduleAttempts &attempts);
   sparsec_compile_code_t compileForHost(ModuleOp module, IrDump &dump);
   LogicalResult runPasses(ModuleOp module, StringRef target, IrDump &dump, PassFailure &failure);
-  void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump);
+  void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, StringRef passes, IrDump &dump);
   sparsec_compile_code_t findAssembler();
   std::optional<sparsec_compile_code_t> judge(const PtxasResult &assembled, StringRef launchInfo,
                                               ScheduleAttempts &attempts);
@@ -396,7 +396,7 @@ std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module
   auto llvmModule = times.measure("translation", [&] { return translateToLLVM(gpuModule, context, *machine); });
   if (!llvmModule)
     return failInternally("translation to LLVM IR failed", chip.name);
-  optimizeModule(*llvmModule, *machine, dump);
+  optimizeModule(*llvmModule, *machine, kernelPasses, dump);
   if (options.emit == SPARSEC_EMIT_LLVM)
     return SPARSEC_COMPILE_OK;
 
@@ -438,7 +438,7 @@ sparsec_compile_code_t Compilation::compileForHost(ModuleOp module, IrDump &dump
   auto llvmModule = times.measure("translation", [&] { return translateHostToLLVM(module, context, *machine); });
   if (!llvmModule)
     return failInternally("translation to LLVM IR failed", hostTarget);
-  optimizeModule(*llvmModule, *machine, dump);
+  optimizeModule(*llvmModule, *machine, hostPasses, dump);
   if (options.emit == SPARSEC_EMIT_LLVM)
     return SPARSEC_COMPILE_OK;
 
@@ -454,8 +454,8 @@ sparsec_compile_code_t Compilation::compileForHost(ModuleOp module, IrDump &dump
   return SPARSEC_COMPILE_OK;
 }
 
-/// O3, with the text before and after where somebody wants it.
-void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump) {
+/// Runs LLVM's passes, with the text before and after where somebody wants it.
+void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, StringRef passes, IrDump &dump) {
   auto print = [&] {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -464,7 +464,7 @@ void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &mach
   };
   if (dump.isEnabled())
     dump.write("llvm.ll", print());
-  times.measure("optimisation", [&] { optimize(module, machine); });
+  times.measure("optimisation", [&] { optimize(module, machine, passes); });
   if (dump.isEnabled())
     dump.write("llvm-optimized.ll", print());
   if (options.emit == SPARSEC_EMIT_LLVM)

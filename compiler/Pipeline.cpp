@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // THE list of passes, from kernel.mlir to what LLVM translates. Start reading here: every pass is described in
-// Passes.td and lies in a file of its own name. What follows the list (LLVM IR, O3, PTX, ptxas) is in binary/, and
+// Passes.td and lies in a file of its own name. What follows the list (LLVM IR, PTX, ptxas) is in binary/, and
 // Compiler.cpp runs it all.
 
 #include "Pipeline.h"

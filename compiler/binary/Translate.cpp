@@ -48,9 +48,10 @@ std::unique_ptr<llvm::TargetMachine> sparsec::createGpuTargetMachine(llvm::Strin
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   assert(target && "the NVPTX back end is part of the LLVM that CMake has found");
+  // The aggressive level removes common values once more, after LLVM's passes have done so.
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, chip, features, llvm::TargetOptions(),
                                                                           /*RM=*/std::nullopt, /*CM=*/std::nullopt,
-                                                                          llvm::CodeGenOptLevel::Aggressive));
+                                                                          llvm::CodeGenOptLevel::Default));
 }
 
 /// MLIR's inline assembly has no convergent attribute, but most instructions that it holds (wgmma, mbarrier, ldmatrix)
@@ -75,7 +76,7 @@ std::unique_ptr<llvm::Module> sparsec::translateToLLVM(gpu::GPUModuleOp module, 
   return llvmModule;
 }
 
-void sparsec::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+void sparsec::optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef text) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -86,7 +87,9 @@ void sparsec::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, text), "LLVM knows the passes of this text");
+  passes.run(module, modules);
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From a gpu.module of LLVM and NVVM ops to PTX text, in process: LLVM IR, O3, the NVPTX back end.
+// From a gpu.module of LLVM and NVVM ops to PTX text, in process: LLVM IR, LLVM's passes, the NVPTX back end.
 
 #ifndef SPARSEC_COMPILER_BINARY_TRANSLATE_H
 #define SPARSEC_COMPILER_BINARY_TRANSLATE_H
@@ -22,8 +22,23 @@ std::unique_ptr<llvm::TargetMachine> createGpuTargetMachine(llvm::StringRef chip
 std::unique_ptr<llvm::Module> translateToLLVM(mlir::gpu::GPUModuleOp module, llvm::LLVMContext &context,
                                               llvm::TargetMachine &machine);
 
-/// Runs LLVM's O3 pipeline.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+/// LLVM's passes for code of the host, whose loops it also vectorises: O3.
+inline constexpr llvm::StringLiteral hostPasses = "default<O3>";
+
+/// LLVM's passes for kernels. A kernel calls no function, keeps nothing in memory of its own, and the emitters have
+/// unrolled what has to be. O3 gives the same kernels there, and takes three times as long
+/// (bench/notes/compile-time.md).
+inline constexpr llvm::StringLiteral kernelPasses =
+    "function(simplifycfg,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,early-cse,"
+    "speculative-execution,simplifycfg,reassociate,"
+    "loop-mssa(loop-instsimplify,licm<no-allowspeculation>,loop-rotate<header-duplication>,licm),simplifycfg,"
+    "instcombine<max-iterations=1;no-verify-fixpoint>,loop(indvars),gvn,sccp,"
+    "instcombine<max-iterations=1;no-verify-fixpoint>,correlated-propagation,loop-mssa(licm),"
+    "simplifycfg<bonus-inst-threshold=1;sink-common-insts;hoist-common-insts>,loop-unroll,"
+    "instcombine<max-iterations=1;no-verify-fixpoint>)";
+
+/// Runs the passes of this text, in LLVM's own syntax.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef text);
 
 /// Runs the back end. The error is what it could not select or allocate.
 llvm::Expected<std::string> emitPtx(llvm::Module &module, llvm::TargetMachine &machine);
