@@ -150,7 +150,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `stages`: slots of the ring.
     - `consumers_m` x `consumers_n`: the grid of consumers over the tile. A consumer is a warpgroup (wgmma) or a warp
       (mma_sync).
-    - `cluster`: CTAs that share one tile row and get A by multicast.
+    - `cluster`: CTAs that share one tile row and get A by multicast. With `walk = streams` they share a panel, and get
+      X by multicast: the window of a plan has the rows of all of them.
     - `concurrent_tiles`: tiles that a CTA computes side by side. Each has consumers, a producer and rings of its own.
       Products have 1.
     - `producer_registers`, `consumer_registers`: registers of a thread. With 0 the compiler chooses the number. wgmma:

@@ -148,7 +148,8 @@ OperationRecord SpmmFamily::describe(KernelOp kernel) const {
 
 void SpmmFamily::setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr /*schedule*/) const {
   uint32_t width = kernel.operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
-  uint32_t panel = stage.info.cluster * stage.info.tile_n;
+  const bool hasStreams = stage.info.consumer_rows != 0; // the CTAs of a cluster then share a panel
+  uint32_t panel = (hasStreams ? 1 : stage.info.cluster) * stage.info.tile_n;
   const sparsec_argument_info_t &stored = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
   bool isTransposed = kernel.operandIn(SPARSEC_SPMM_MATRIX).layout == SPARSEC_LAYOUT_TRANSPOSED;
   uint32_t blockRows = isTransposed ? stored.block_columns : stored.block_rows;

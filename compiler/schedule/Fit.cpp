@@ -328,7 +328,7 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
        inRange("block_stages", schedule.blockStages, leastSlots, mostBlockStages),
        isOfWarps ? inRange("stages", schedule.stages, StreamShape::columnProducers, mostBlockStages) : Fit(),
        isOfWarps ? multipleOf("consumers_m", schedule.consumersM, warpsOfWarpgroup) : Fit(),
-       isOfWarps ? inRange("cluster", schedule.cluster, 1, 1) : Fit()});
+       isOfWarps ? inRange("cluster", schedule.cluster, 1, infoOf(schedule.copy).mostCtas) : Fit()});
 }
 
 /// The tile as its walk divides it.

@@ -110,6 +110,10 @@ StreamShape sparsec::streamShape(const Schedule &schedule, int64_t blockColumns)
   return {productRows(schedule.instruction), schedule.tileM / schedule.consumersM, schedule.tileK / blockColumns};
 }
 
+int64_t sparsec::ctasOfWindow(const Schedule &schedule) {
+  return schedule.walk == TileWalk::Streams ? schedule.cluster : 1;
+}
+
 int64_t sparsec::productRows(MatrixInstruction instruction) {
   constexpr int64_t columnsOfWgmma = 32;
   return instruction == MatrixInstruction::Wgmma ? columnsOfWgmma : infoOf(instruction).m;

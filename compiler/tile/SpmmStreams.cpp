@@ -60,11 +60,11 @@ void StreamBuilder::buildBody(ImplicitLocOpBuilder &b) {
 }
 
 /// Carries the cursor of the next chunk. The numbers of its blocks are loaded while those of the chunk before are
-/// copied. The CTAs of a cluster work on one window, so that they share its blocks.
+/// copied.
 void StreamBuilder::buildBlockProducer(ImplicitLocOpBuilder &b, int64_t group) {
   Value self = i32(b, group);
   forEachTile(b, firstChunk(b, self), [&](const Tile &tile, ValueRange carried) {
-    Range chunks = readRange(b, PlanSection::chunk_offsets, add(b, multiply(b, tile.window, groups()), self));
+    Range chunks = readRange(b, PlanSection::chunk_offsets, entryOf(b, tile.window, self));
     Values inits{carried[0]};
     llvm::append_range(inits, readBlocks(b, chunks.first));
     auto loop = scf::ForOp::create(b, chunks.first, chunks.end, i32(b, 1), inits);
@@ -88,7 +88,6 @@ void StreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange bl
     auto copy = CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{named(block, "block"), zero, zero}, blockRing,
                                slot, /*index=*/0);
     copy.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfBlock(), rowsOfBlock()});
-    copy.setMulticast(int64_t(schedule.getCluster()) > 1);
     copy.setLines(hasLines());
   }
 }
@@ -103,7 +102,7 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
       progress.sums.push_back(ZeroOp::create(b, sumType()));
     progress = walkStages(b, tile, slot, progress);
     Value chunk = endTile(b, progress.next);
-    Value firstRow = multiply(b, add(b, multiply(b, tile.window, groups()), GroupOp::create(b)), rows());
+    Value firstRow = multiply(b, entryOf(b, tile.window, GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
       storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, hasLines());
     return Values{slot, chunk};

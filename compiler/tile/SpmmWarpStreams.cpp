@@ -86,7 +86,7 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     group = GroupOp::create(b);
     Value slot = carried[0];
     Progress progress = walkStages(b, tile, slot, beginTile(b, tile));
-    Value firstRow = multiply(b, add(b, multiply(b, tile.window, groups()), GroupOp::create(b)), rows());
+    Value firstRow = multiply(b, entryOf(b, tile.window, GroupOp::create(b)), rows());
     for (auto [i, sum] : llvm::enumerate(progress.sums))
       storeRow(b, add(b, firstRow, i / parts()), add(b, tile.column, i % parts() * columnsOfPart), sum,
                /*isSwapped=*/false, /*inLines=*/false);
@@ -97,7 +97,7 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
 
 /// Every tile begins with the first slots of the group. The first of the other values are those of the next copy.
 WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b, const Tile &tile) {
-  chunks = readRange(b, PlanSection::chunk_offsets, add(b, multiply(b, tile.window, groups()), group));
+  chunks = readRange(b, PlanSection::chunk_offsets, entryOf(b, tile.window, group));
   Value first = firstChunk(b, group);
   SmallVector<NextCopy> copies{copyOf(b, chunks.first, first)};
   for (int64_t chunk = 0; chunk < chunksAhead(); ++chunk)

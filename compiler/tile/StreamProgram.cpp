@@ -77,9 +77,18 @@ void StreamProgram::copyColumns(ImplicitLocOpBuilder &b, const Tile &tile, Value
     Value k = multiply(b, named(column, "column"), depth());
     auto copy = CopyOp::create(b, operand(spmm.getDense()), coordinatesOfX(k, tile.column), columnRing, slot,
                                /*index=*/0);
+    copy.setMulticast(int64_t(schedule.getCluster()) > 1);
     if (!areColumnsAdjacent())
       copy.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfColumn(), rowsOfColumn()});
   }
+}
+
+Value StreamProgram::entryOf(ImplicitLocOpBuilder &b, Value number, Value groupOfCta) {
+  const int64_t cluster = schedule.getCluster();
+  Value entry = add(b, multiply(b, number, groups() * cluster), groupOfCta);
+  if (cluster == 1)
+    return entry;
+  return add(b, entry, multiply(b, ClusterRankOp::create(b), groups()));
 }
 
 Value StreamProgram::isBehind(ImplicitLocOpBuilder &b, Value place) {
@@ -132,7 +141,7 @@ StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const
                                                   Progress progress) {
   Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
   auto readWord = [&](Value stage) -> Value {
-    return ReadPlanOp::create(b, PlanSection::stage_products, add(b, multiply(b, stage, groups()), group));
+    return ReadPlanOp::create(b, PlanSection::stage_products, entryOf(b, stage, group));
   };
   size_t slotIndex = progress.count(), wordIndex = slotIndex + 1;
   Values inits = progress.pack({slot, readWord(stages.first)});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The two programs by the streams of a plan share this base: SpmmStreams.cpp with wgmma, SpmmWarpStreams.cpp with
 // mma.sync. A tile is a window of block rows, of which every group of consumers has an equal share. The columns of X
-// that any of the window's rows needs are loaded once:
+// that any of the window's rows needs are loaded once. The CTAs of a cluster share a window, and each copies its part of
+// a column for all of them:
 //
 //   producer "x" copies the columns of the window, several to a stage;
 //   a group takes every stage. It loads a column of X into registers and multiplies it by the blocks that its rows have
@@ -73,7 +74,11 @@ protected:
   mlir::Value loadColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value column, int64_t first,
                          int64_t count);
 
+  bool sharesWindows() override { return true; }
   int64_t groups() { return schedule.getConsumersM(); }
+  /// The entry of a group of this CTA in a section with an entry for each group of the window: those of item `number`
+  /// (a window or a stage) follow those of the items before it.
+  mlir::Value entryOf(mlir::ImplicitLocOpBuilder &b, mlir::Value number, mlir::Value groupOfCta);
   int64_t columns() { return schedule.getTileN(); }
   int64_t rows() { return shape.productsOfColumn(); }
   int64_t depth() { return matrix.getBlockColumns(); }

@@ -14,7 +14,7 @@ using namespace sparsec;
 void WindowProgram::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits,
                                 function_ref<Values(const Tile &, ValueRange carried)> body) {
   walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
-    if (int64_t cluster = schedule.getCluster(); cluster > 1)
+    if (int64_t cluster = schedule.getCluster(); cluster > 1 && !sharesWindows())
       panel = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
     Tile tile = {named(tileRow, "window"), named(multiply(b, panel, schedule.getTileN()), "column")};
     return body(tile, carried);

@@ -28,6 +28,8 @@ protected:
   /// The tile loop. The body gives what is carried.
   void forEachTile(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange inits,
                    mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
+  /// Whether the CTAs of a cluster have equal shares of a window's rows. Else each has a panel of its own.
+  virtual bool sharesWindows() { return false; }
   /// Entries `index` and `index` + 1 of a section.
   Range readRange(mlir::ImplicitLocOpBuilder &b, PlanSection offsets, mlir::Value index);
   /// Stores the sum of a block row of the plan: `row` is its number there. The last window may have fewer rows than

@@ -49,13 +49,18 @@ Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &ope
   return operand.operand.slot == SPARSEC_SPMM_MATRIX ? checkBlockMatrix(operand) : Status();
 }
 
+/// The CTAs of a cluster share a panel of streams. Else they stand side by side.
+int64_t panelColumns(const sparsec_stage_info_t &stage) {
+  const bool hasStreams = stage.consumer_rows != 0;
+  return int64_t(stage.tile_n) * (hasStreams ? 1 : stage.cluster);
+}
+
 /// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
 /// coarser: neighbouring tiles that lie in one panel of the preferred variant go together, as long as every worker gets
 /// enough units to even out the load. How many are enough is a matter of the algorithm, not of the chip: with 16, loads
 /// that differ by a unit differ by a sixteenth at most.
 int64_t panelsPerUnit(const TileListRequest &request) {
   constexpr int64_t unitsPerWorker = 16;
-  auto panelColumns = [](const sparsec_stage_info_t &stage) { return int64_t(stage.tile_n) * stage.cluster; };
   auto preferred = request.kernel.variants.begin();
   while (preferred->info->most_panels != 0 || isPacked(*preferred->info))
     ++preferred;

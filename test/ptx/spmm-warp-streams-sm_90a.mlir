@@ -48,9 +48,12 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// X as N x K: a stage has adjacent columns, which come as rows of 128 bytes in two boxes.
+// X as N x K: a stage has adjacent columns, which come as rows of 128 bytes in two boxes. Each CTA of a cluster of two
+// copies one of them for both, in each of the four producers. Warps release X in both CTAs.
 // ROWS: .visible .entry transposed_streams(
-// ROWS-COUNT-8: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
+// ROWS: .reqnctapercluster 2
+// ROWS: mbarrier.arrive.shared::cluster
+// ROWS-COUNT-4: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [
 // ROWS-NOT: cp.async.bulk.tensor.2d.shared
 // ROWS: .visible .entry
 sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {

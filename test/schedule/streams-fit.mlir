@@ -129,9 +129,9 @@ sparsec.kernel @warpgroups(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects cluster to be between 1 and 1, but got 2}}
+// expected-error @+1 {{planned_schedules expects cluster to be between 1 and 2, but got 4}}
 sparsec.kernel @warp_cluster(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, cluster = 4, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }

@@ -17,6 +17,14 @@ sparsec.kernel @block16(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// Where X is N x K, two CTAs share its columns.
+// CHECK-LABEL: sparsec.kernel @rows_of_k(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]
+sparsec.kernel @rows_of_k(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Blocks of another size have none.
 // CHECK-LABEL: sparsec.kernel @block16x32(
 // CHECK-NOT: planned_schedules

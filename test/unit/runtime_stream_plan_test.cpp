@@ -187,6 +187,19 @@ TEST_F(StreamPlan, LaunchesTakeTheVariantOfThePlan) {
     EXPECT_EQ(plan->variants[0].sections[section], nullptr);
 }
 
+/// The CTAs of a cluster share a panel of streams, of 256 columns. The fallback has panels of 128.
+TEST_F(StreamPlan, FallbackKeepsTilesOfAPanelOfStreamsTogether) {
+  constexpr int64_t blockRows = 4096;
+  setArguments(blockRows * 64, 4 * 64, 2048);
+  setPattern(std::vector<std::vector<int32_t>>(blockRows, {1}));
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  const auto *tiles = static_cast<const Tile *>(plan->variants[2].sections[SPARSEC_PLAN_TILES]);
+  auto at = [&](int i) { return std::pair(uint32_t(tiles[i].row), uint32_t(tiles[i].panel)); };
+  EXPECT_EQ(at(0), (std::pair<uint32_t, uint32_t>{0, 0}));
+  EXPECT_EQ(at(1), (std::pair<uint32_t, uint32_t>{0, 1}));
+  EXPECT_NE(at(2), (std::pair<uint32_t, uint32_t>{0, 2}));
+}
+
 TEST_F(StreamPlan, OneServesEveryWidth) {
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, /*isWidthOpen=*/true));
   EXPECT_EQ(planInfo().windows, 2);

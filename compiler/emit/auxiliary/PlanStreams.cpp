@@ -21,10 +21,15 @@ public:
   void emitWrite();
 
   static int64_t wordsFor(ProgramOp program) {
-    return wordsOfWindow(rowsOfWindow(program)) + program.getSchedule().getConsumersM() * prefixWords;
+    return wordsOfWindow(rowsOfWindow(program)) + consumersOf(program.getSchedule()) * prefixWords;
   }
 
 private:
+  /// Those of all CTAs that share a window.
+  static int64_t consumersOf(ScheduleAttr schedule) {
+    return schedule.getConsumersM() * ctasOfWindow(toSchedule(schedule));
+  }
+
   static constexpr int64_t prefixWords = mostWordsOfPlan + 1;
 
   /// With adjacent columns: the stages that have a column, each at the bit of its first column.
@@ -59,8 +64,8 @@ private:
 } // namespace
 
 PlanStreams::PlanStreams(ProductContext &context, const StreamShape &shape)
-    : PlanWindow(context, rowsOfWindow(context.program), context.schedule.getConsumersM()),
-      consumers(context.schedule.getConsumersM()), bundle(shape.productRows / context.matrix.getBlockRows()),
+    : PlanWindow(context, rowsOfWindow(context.program), consumersOf(context.schedule)),
+      consumers(consumersOf(context.schedule)), bundle(shape.productRows / context.matrix.getBlockRows()),
       products(shape.productsOfColumn()), stageColumns(shape.stageColumns), chunkProducts(StreamShape::chunkProducts),
       areAdjacent(context.program.getAdjacentColumns()), allBefore(reserve(consumers * prefixWords)) {}
 

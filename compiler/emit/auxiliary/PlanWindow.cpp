@@ -16,7 +16,8 @@ Value sparsec::matrixOf(ProgramOp program) {
 }
 
 int64_t sparsec::rowsOfWindow(ProgramOp program) {
-  return program.getSchedule().getTileM() / cast<BsrType>(matrixOf(program).getType()).getBlockRows();
+  const Schedule schedule = toSchedule(program.getSchedule());
+  return schedule.tileM * ctasOfWindow(schedule) / cast<BsrType>(matrixOf(program).getType()).getBlockRows();
 }
 
 PlanWindow::PlanWindow(ProductContext &context, int64_t rows, int64_t lists)
@@ -100,5 +101,6 @@ PlanWindow::Begins PlanWindow::begins() {
 void sparsec::emitWindowKernel(ProgramOp program, AuxiliaryKind kind, int64_t words,
                                llvm::function_ref<void(ProductContext &)> emitBody) {
   StringRef suffix = kind == AuxiliaryKind::count_windows ? "_count_windows" : "_write_windows";
-  emitPlanKernel(program, kind, suffix, program.getSchedule().getTileM(), words, emitBody);
+  const int64_t tileM = rowsOfWindow(program) * cast<BsrType>(matrixOf(program).getType()).getBlockRows();
+  emitPlanKernel(program, kind, suffix, tileM, words, emitBody);
 }

@@ -57,27 +57,34 @@ private:
 };
 
 /// A box for each strip of the buffer and each part of the rows that a box can have. With multicast each CTA of the
-/// cluster loads its share of the rows of a box for all of them. Rows of one strip, as those of K-major operands are,
-/// and columns of whole strips of 64 rows, as those of MN-major operands are, both are `stripBytes` apart. So is what
-/// begins at `place`.
+/// cluster loads its share for all of them: some of the strips if they can be divided, which takes fewer copies, or
+/// some of the rows of each box. Rows of one strip, as those of K-major operands are, and columns of whole strips of 64
+/// rows, as those of MN-major operands are, both are `stripBytes` apart. So is what begins at `place`.
 void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   int64_t bufferRows = ring.bufferRows(buffer);
-  int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts / cluster();
   int64_t columns = copy.getColumns().value_or(ring.bufferColumns(buffer));
-  int64_t inner = stripBytes / ring.elementBytes(buffer);
+  int64_t inner = stripBytes / ring.elementBytes(buffer), strips = columns / inner;
+  bool sharesStrips = strips % cluster() == 0;
+  int64_t parts = llvm::divideCeil(rows, mostBoxRows), partRows = rows / parts;
+  int64_t boxRows = sharesStrips ? partRows : partRows / cluster();
+  Share share = {1, boxRows, boxRows * stripBytes};
+  if (sharesStrips) {
+    strips /= cluster();
+    share = {0, strips * inner, strips * bufferRows * stripBytes};
+  }
   SmallVector<int64_t> box{inner, boxRows};
   box.resize(coordinates.size(), 1);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
   Value map = context.parameters.tensorMap(mapOf(TensorMapKind::dense, box));
   if (place)
     destination = b.byteOffset(destination, b.mul(place, stripBytes));
-  for (int64_t strip = 0; strip < columns / inner; ++strip)
+  for (int64_t strip = 0; strip < strips; ++strip)
     for (int64_t part = 0; part < parts; ++part) {
       Values at(llvm::reverse(coordinates)); // innermost first
       at[0] = b.add(at[0], strip * inner);
-      at[1] = b.add(at[1], part * boxRows * cluster());
-      int64_t offset = (strip * bufferRows + firstRow + part * boxRows * cluster()) * stripBytes;
-      load(b.byteOffset(destination, offset), map, at, full, {1, boxRows, boxRows * stripBytes});
+      at[1] = b.add(at[1], part * partRows);
+      int64_t offset = (strip * bufferRows + firstRow + part * partRows) * stripBytes;
+      load(b.byteOffset(destination, offset), map, at, full, share);
     }
 }
 

@@ -561,8 +561,9 @@ typedef struct sparsec_extent_info_s {
  * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of
  * the plan. tile_m is a multiple of the block rows, and there are
  * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X. The
- * tiles of a kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too) are the
- * same.
+ * CTAs of a cluster of a kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too)
+ * share a tile: its panel has tile_n columns, and CTA of rank q has the q-th of their
+ * equal shares of the tile_m rows.
  *
  * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
  * where M cuts it. Panel p of a tile row has stored blocks

@@ -45,11 +45,11 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_STEPS = 8,
   /*
    * The sections of streams, for small blocks. A variant with streams takes SPARSEC_PLAN_WINDOW_ROWS too, and windows
-   * of g = tile_m / block rows block rows. Consumer 0 of a CTA has the first consumer_rows / block rows of them,
-   * consumer 1 the next ones, and so on. The block rows of a consumer form p = consumer_rows / product_rows bundles of
-   * product_rows / block rows neighbours. A product multiplies the blocks that a bundle has in one column by that
-   * column of X. It exists if the bundle has a block there. Its row is the number of the bundle, from 0 in each
-   * consumer.
+   * of g = tile_m / block rows block rows. Consumer 0 has the first consumer_rows / block rows of them, consumer 1
+   * the next ones, and so on, first those of the first CTA of the cluster. The block rows of a consumer form p =
+   * consumer_rows / product_rows bundles of product_rows / block rows neighbours. A product multiplies the blocks
+   * that a bundle has in one column by that column of X. It exists if the bundle has a block there. Its row is the
+   * number of the bundle, from 0 in each consumer.
    * The columns of a window come in stages of c = tile_k / block columns. Each consumer reads a stream: the blocks of
    * its products by stage, then by column, then by row, in chunks of chunk_products products. Every window begins a
    * new chunk in each stream. A plan has streams only if K is a multiple of the block columns.
