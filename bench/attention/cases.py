@@ -94,9 +94,8 @@ def regions():
         name = f"attention_bf16_{dimension}"
         yield Case(f"D={dimension} softcap", f"{name}_softcap", region="softcap", most_time=1.1,
                    baseline=Case("none", f"{name}_dense", **size), **size)
-        if dimension == 128:
-            yield Case("D=128 softcap without flags", f"{name}_softcap_precise", region="softcap", most_time=1.6,
-                       baseline=Case("none", f"{name}_dense", **size), **size)
+        yield Case(f"D={dimension} softcap without flags", f"{name}_softcap_precise", region="softcap", most_time=1.6,
+                   baseline=Case("none", f"{name}_dense", **size), **size)
         for spread in (2.5, 16):
             yield Case(f"D={dimension} softcap, scores x {spread:g}", f"{name}_softcap", region="softcap",
                        spread=spread, baseline=Case("none", f"{name}_dense", spread=spread, **size), **size)
@@ -108,6 +107,10 @@ def regions():
                     WIDTH // dimension, SEQUENCE, region="relative", make_blocks=full)
         yield dataclasses.replace(case, label=f"D={dimension} {block}-blocks partial, not full", baseline=case,
                                   most_time=1.4, make_blocks=lambda full=full: full().as_partial())
+    one = Case("1", "attention_bf16_128_128x128_causal_documents", 128, BATCHES, 16, SEQUENCE, causal=True,
+               region="documents", lengths=[SEQUENCE],
+               make_blocks=lambda: patterns.random_lists(SEQUENCE, 128, 0.5).as_partial())
+    yield dataclasses.replace(one, label="D=128 16 documents in a warp, not 1", lengths=[1] * SEQUENCE, baseline=one)
 
 
 def gqa():
