@@ -3,6 +3,7 @@
 // run.
 
 #include "runtime_attention_fixture.h"
+#include "runtime_sequence_image.h"
 
 #include <cstring>
 
@@ -16,12 +17,11 @@ namespace {
 enum { partsExtent = 3, rowExtents = 4 };
 enum { whole, split }; // variants
 
-/// Variant 0 is that of cudaAttention(). Variant 1 is for keys in parts of 100 or more: it has a tile counter, 256
-/// bytes for every row and part, and a stage that merges parts. Both stages take the workspaces and the number of
-/// parts.
-LaunchInfoBuilder attentionInParts() {
+/// Variant 0 is that of cudaAttention(), or of another kernel. Variant 1 is for keys in parts of 100 or more: it has a
+/// tile counter, 256 bytes for every row and part, and a stage that merges parts. Both stages take the workspaces and
+/// the number of parts.
+LaunchInfoBuilder attentionInParts(LaunchInfoBuilder info = cudaAttention()) {
   enum { q };
-  LaunchInfoBuilder info = cudaAttention();
   const sparsec_extent_info_t parts = {0, SPARSEC_FIELD_PARTS, 0, 1, 1, 0};
   info.extents.push_back(parts);
   for (uint32_t dimension : {0, 1, 2})
@@ -117,6 +117,67 @@ TEST_F(KeyParts, FollowFromTilesWhereKeysAreMany) {
   ASSERT_OK(launchWith(options));
   EXPECT_EQ(fake.launches[0].words[2], uint64_t(2 * 264 / 32));
   EXPECT_EQ(fake.launches[0].gridX, 264u) << "as many CTAs as run at once";
+}
+
+/// Without lists and lengths all tiles have as many keys, so that a part for each CTA that runs at once takes less time
+/// than two of half its size.
+class KeyPartsOfEqualTiles : public KeyParts {
+protected:
+  void SetUp() override {
+    LaunchInfoBuilder info = cudaAttention();
+    removeArgument(info, pattern);
+    loadParts(attentionInParts(info));
+  }
+
+  int64_t tilesOf(int64_t batches, int64_t keys) {
+    ArgumentList open = sizes(batches, keys);
+    open.erase(open.begin() + pattern);
+    EXPECT_EQ(createPlan(open), nullptr);
+    return planInfo(split).tiles;
+  }
+};
+
+TEST_F(KeyPartsOfEqualTiles, TakeTheLeastTime) {
+  EXPECT_EQ(tilesOf(2, 100000), 32 * 8) << "one for each of 264 CTAs";
+  EXPECT_EQ(tilesOf(10, 100000), 160 * 3) << "two rounds of a third take less than one round of all keys";
+  EXPECT_EQ(tilesOf(10, 700), 160) << "here they take more than one round of all keys";
+  EXPECT_EQ(tilesOf(1, 100000), 16 * 16);
+}
+
+/// The launch of a kernel with lengths, for this number of batches and many keys.
+class KeyPartsOfLengths : public KeyParts {
+protected:
+  void SetUp() override {
+    LaunchInfoBuilder info = cudaAttention();
+    removeArgument(info, pattern);
+    addInput(info, "key_lengths", SPARSEC_ATTENTION_KEY_LENGTHS, 1);
+    loadParts(attentionInParts(info));
+  }
+
+  uint64_t partsOf(int64_t batches) {
+    auto tensor = [&](uintptr_t address, int64_t heads, int64_t length) {
+      return sparsec_dense_bhsd(at(address), SPARSEC_DTYPE_BF16, batches, heads, length, 64);
+    };
+    arguments = {tensor(0x100000, 8, 100),
+                 tensor(0x10000000, 2, 100000),
+                 tensor(0x20000000, 2, 100000),
+                 0.125,
+                 sparsec_dense_1d(at(0x50000), SPARSEC_DTYPE_F32, 8),
+                 sparsec_dense_2d(at(0x60000), SPARSEC_DTYPE_I32, batches, 100000),
+                 sparsec_dense_1d(at(0x70000), SPARSEC_DTYPE_I32, batches),
+                 tensor(0x400000, 8, 100),
+                 sparsec_dense_3d(at(0x500000), SPARSEC_DTYPE_F32, batches, 8, 100)};
+    EXPECT_EQ(createPlan(ArgumentList(9)), nullptr);
+    fake.parameterCount = 4;
+    fake.launches.clear();
+    EXPECT_EQ(launchWith(options), nullptr);
+    return fake.launches[0].words[2];
+  }
+};
+
+TEST_F(KeyPartsOfLengths, AreMoreWhereSequencesMayDiffer) {
+  EXPECT_EQ(partsOf(1), 16u) << "one for each of 264 CTAs, from 16 tiles";
+  EXPECT_EQ(partsOf(2), 16u) << "about two for each of 264 CTAs, from 32 tiles";
 }
 
 /// The caller of a launcher binds other arguments; the stages stay.
