@@ -117,7 +117,8 @@ def Sparsec_PostOp : Sparsec_Op<"post", [AttrSizedOperandSegments]> {
 def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
   let summary = "Consumer: waits until the slot of the cursor is full.";
   let description = [{
-    The results are the two messages of the slot, or none.
+    The results are the two messages of the slot, or none. Waits with nothing between them are one: their barriers are
+    tested together.
 
     ```mlir
     %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> i32, i32

@@ -560,12 +560,33 @@ void ProgramEmitter::emitPost(PostOp op) {
     ring.expect(slot, values.one(op.getBytes()));
 }
 
+/// Neighbouring waits are emitted with the first of them. They test all barriers at once, because one wait after the
+/// other takes the latency of a barrier each, and wait in their order only if one is not complete. The tests are in
+/// this order too: a test may take the barrier of an earlier phase for that of its own, but not behind one that
+/// succeeds.
 void ProgramEmitter::emitWait(WaitOp op) {
-  Ring &ring = ringOf(op.getRing());
-  Ring::State slot = slotOf(op.getCursor());
-  ring.wait(slot);
-  if (op->getNumResults() > 0)
-    values.assign(op.getResults(), ring.messages(slot.slot));
+  if (isa_and_nonnull<WaitOp>(op->getPrevNode()))
+    return;
+  SmallVector<WaitOp> waits;
+  for (Operation *next = op; isa_and_nonnull<WaitOp>(next); next = next->getNextNode())
+    waits.push_back(cast<WaitOp>(next));
+  auto waitInOrder = [&] {
+    for (WaitOp wait : waits)
+      ringOf(wait.getRing()).wait(slotOf(wait.getCursor()));
+  };
+  if (waits.size() > 1) {
+    Value areFull;
+    for (WaitOp wait : waits) {
+      Value isFull = ringOf(wait.getRing()).isFull(slotOf(wait.getCursor()));
+      areFull = areFull ? b.logicalAnd(areFull, isFull) : isFull;
+    }
+    b.ifThen(b.logicalNot(areFull), waitInOrder);
+  } else {
+    waitInOrder();
+  }
+  for (WaitOp wait : waits)
+    if (wait->getNumResults() > 0)
+      values.assign(wait.getResults(), ringOf(wait.getRing()).messages(slotOf(wait.getCursor()).slot));
 }
 
 /// Thread q of the group tells CTA q of the cluster. Where threads read the slot, lane q of every warp does, after its

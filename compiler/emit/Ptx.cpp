@@ -131,6 +131,10 @@ void ptx::mbarrierWait(KernelBuilder &b, Value barrier, Value parity) {
   // The hint is the longest time (in nanoseconds) the hardware may suspend the thread before it tries again.
   NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, b.i32(10'000'000));
 }
+Value ptx::mbarrierTest(KernelBuilder &b, Value barrier, Value parity) {
+  return inlineAsm(b, b.getI1Type(), {barrier, parity}, "mbarrier.test_wait.parity.shared::cta.b64 $0, [$1], $2;",
+                   "=b,r,r", Effects::memory);
+}
 void ptx::mbarrierArriveFor(KernelBuilder &b, Value barrier, Value count) {
   inlineAsm(b, {}, {barrier, count}, "mbarrier.arrive.shared::cta.b64 _, [$0], $1;", "r,r", Effects::memory);
 }

@@ -59,6 +59,8 @@ void mbarrierInitFence(KernelBuilder &b);                               // fence
 void mbarrierExpectBytes(KernelBuilder &b, Value barrier, Value bytes); // arrive.expect_tx
 /// Blocks until the phase with this parity is complete.
 void mbarrierWait(KernelBuilder &b, Value barrier, Value parity);
+/// Whether the phase with this parity is complete.
+Value mbarrierTest(KernelBuilder &b, Value barrier, Value parity);
 /// `count` arrivals at once, 1 or more.
 void mbarrierArriveFor(KernelBuilder &b, Value barrier, Value count);
 /// mbarrier.arrive if the predicate holds.

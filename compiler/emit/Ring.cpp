@@ -72,4 +72,6 @@ KernelBuilder::Values Ring::messages(Value slot) {
   return {LLVM::ExtractElementOp::create(b, pair, b.i32(0)), LLVM::ExtractElementOp::create(b, pair, b.i32(1))};
 }
 
+Value Ring::isFull(State state) { return ptx::mbarrierTest(b, fullBarrier(state.slot), state.phase); }
+
 void Ring::wait(State state) { ptx::mbarrierWait(b, fullBarrier(state.slot), state.phase); }

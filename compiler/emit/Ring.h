@@ -58,6 +58,8 @@ public:
   KernelBuilder::Values messages(mlir::Value slot);
   /// Consumer: waits for the copies of the slot.
   void wait(State state);
+  /// Consumer: whether the copies of the slot have arrived.
+  mlir::Value isFull(State state);
 
 private:
   BufferType bufferType(int64_t buffer) { return mlir::cast<BufferType>(op.getType().getBuffers()[buffer]); }

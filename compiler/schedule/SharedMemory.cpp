@@ -41,9 +41,11 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
 }
 
 StagingShape sparsec::stagingShape(const Schedule &schedule) {
-  // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings.
+  // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings. With one buffer
+  // a group waits until each of its stores has read it. Two groups of a window have room for a second one.
   bool isRoomy = schedule.stages >= 4 && schedule.walk == TileWalk::Blocks;
-  return isRoomy ? StagingShape{64, 2} : StagingShape{32, 1};
+  bool isPairOfRows = schedule.walk == TileWalk::Windows && schedule.consumersM <= 2;
+  return isRoomy ? StagingShape{64, 2} : StagingShape{32, isPairOfRows ? 2 : 1};
 }
 
 int64_t sparsec::stagingBytes(const Schedule &schedule) {

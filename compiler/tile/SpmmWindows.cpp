@@ -378,7 +378,6 @@ Value WindowBuilder::multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Va
   Value second = add(b, number, 1), third = add(b, number, 2);
   Value thirdWord = readWord(third), fourthWord = readWord(add(b, number, 3));
   Step step = decode(b, word, firstColumn, firstBlock), next = decode(b, nextWord, firstColumn, firstBlock);
-  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
   Value isPair =
       named(formPair(b, step, next, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, second, steps.end)), "is_pair");
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), isPair, /*withElseRegion=*/true);
@@ -392,6 +391,7 @@ Value WindowBuilder::multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Va
   b.setInsertionPointToStart(single.thenBlock());
   scf::YieldOp::create(b, multiplyBlocks(b, {step}, sum));
   b.setInsertionPointToStart(single.elseBlock());
+  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
   ReleaseOp::create(b, columnRing, step.columnSlot);
   scf::YieldOp::create(b, sum);
   return loop.getResult(3);
@@ -405,18 +405,18 @@ Value WindowBuilder::formPair(ImplicitLocOpBuilder &b, const Step &first, const 
   return arith::AndIOp::create(b, multiply, arith::AndIOp::create(b, isThere, isNear));
 }
 
-/// Part by part: the products of the steps, which add to each other, and then to the sum of the row. The column of the
-/// first step is there. The slots are free before the last part is added.
+/// Part by part: the products of the steps, which add to each other, and then to the sum of the row. Nothing is between
+/// the waits, so that they are tested together. The slots are free before the last part is added.
 Value WindowBuilder::multiplyBlocks(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum) {
   MLIRContext *context = b.getContext();
   Type pending = PendingType::get(context, matrix.getBlockRows(), columnsOfInstruction);
   Type complete = AccumulatorType::get(context, matrix.getBlockRows(), columnsOfInstruction);
   Values blockSlots;
-  for (const Step &step : steps) {
-    if (!blockSlots.empty())
-      WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  for (const Step &step : steps)
     blockSlots.push_back(CursorOp::create(b, blockRing, step.blockPosition));
-    WaitOp::create(b, TypeRange(), blockRing, blockSlots.back());
+  for (auto [step, blockSlot] : llvm::zip_equal(steps, blockSlots)) {
+    WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+    WaitOp::create(b, TypeRange(), blockRing, blockSlot);
   }
   for (auto [part, view] : llvm::enumerate(viewsOfParts)) {
     Value product;

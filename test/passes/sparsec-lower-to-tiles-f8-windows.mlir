@@ -8,14 +8,14 @@
 // The words of the two steps behind these are read before the products.
 // CHECK: %[[THIRD:.*]] = sparsec.read_plan steps
 // CHECK: %[[FOURTH:.*]] = sparsec.read_plan steps
-// CHECK: sparsec.wait %column_ring
 // CHECK: %[[NEAR:.*]] = arith.cmpi slt, %{{.*}}, %c9_i32
 // CHECK: %is_pair = arith.andi
 // CHECK: scf.if %is_pair
 // Both columns and blocks are there. The second product of a part adds to the first one.
-// CHECK: sparsec.wait %block_ring
 // CHECK: sparsec.wait %column_ring
-// CHECK: sparsec.wait %block_ring
+// CHECK-NEXT: sparsec.wait %block_ring
+// CHECK-NEXT: sparsec.wait %column_ring
+// CHECK-NEXT: sparsec.wait %block_ring
 // CHECK: %[[FIRST:.*]] = sparsec.product %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] {depth = 64 : i64}
 // CHECK: %[[BOTH:.*]] = sparsec.product %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}], %[[FIRST]] {depth = 64 : i64}
 // CHECK: %[[SUM:.*]] = sparsec.await %[[BOTH]] {outstanding = 0 : i64}
@@ -25,6 +25,13 @@
 // CHECK-COUNT-2: sparsec.release %block_ring
 // CHECK: sparsec.promote {{.*}} {column = 128 : i64}
 // CHECK: scf.yield %{{.*}}, %[[THIRD]], %[[FOURTH]],
+// A single step, and one without a block.
+// CHECK: scf.if %multiplies
+// CHECK: sparsec.wait %column_ring
+// CHECK-NEXT: sparsec.wait %block_ring
+// CHECK: } else {
+// CHECK-NEXT: sparsec.wait %column_ring[[COLUMN:.*]]
+// CHECK-NEXT: sparsec.release %column_ring[[COLUMN]]
 // CHECK: sparsec.role "x" thread(1)
 // CHECK: sparsec.role "w0" thread(1)
 // CHECK: %[[MINE:.*]] = arith.subi %c0_i32,

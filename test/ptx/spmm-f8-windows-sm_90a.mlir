@@ -26,7 +26,13 @@ sparsec.kernel @fast(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?
 // CHECK: setp.ne.b32 p, 0, 0;
 // CHECK-COUNT-3: setp.ne.b32 p, 1, 0;
 // CHECK-COUNT-64: add.rn.f32
+// The barriers of both steps are tested before the group waits for one of them.
+// CHECK-NOT: mbarrier.try_wait
+// CHECK-COUNT-4: mbarrier.test_wait.parity.shared::cta.b64
+// CHECK-COUNT-4: mbarrier.try_wait.parity
 // One block, where no other one is near.
+// CHECK-COUNT-2: mbarrier.test_wait.parity.shared::cta.b64
+// CHECK-COUNT-2: mbarrier.try_wait.parity
 // CHECK: setp.ne.b32 p, 0, 0;
 // CHECK-COUNT-1: setp.ne.b32 p, 1, 0;
 // CHECK-NOT: setp.ne.b32 p,

@@ -77,6 +77,17 @@ TEST(SharedMemory, ConsumersOfWindowsSkipSoFullBarriersAreTwiceAsMany) {
   EXPECT_EQ(needs.rings[1].barriers, 3 * 4);
 }
 
+TEST(SharedMemory, WindowsOfTwoRowsHaveRoomForASecondStagingBuffer) {
+  Schedule schedule = wgmma128x256();
+  schedule.walk = TileWalk::Windows;
+  schedule.consumersM = 2;
+  EXPECT_EQ(stagingShape(schedule).columns, 32);
+  EXPECT_EQ(stagingShape(schedule).buffers, 2);
+  EXPECT_EQ(stagingBytes(schedule), 2 * 2 * 64 * 32 * 2);
+  schedule.consumersM = 3;
+  EXPECT_EQ(stagingShape(schedule).buffers, 1);
+}
+
 TEST(SharedMemory, MessagesFollowTheBarriersOfARing) {
   SharedMemoryNeeds needs;
   needs.rings = {{.slots = 3, .bufferBytes = {1024}, .barriers = 6, .hasMessages = true},
