@@ -130,6 +130,20 @@ def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
   let hasVerifier = 1;
 }
 
+def Sparsec_TestOp : Sparsec_Op<"test", [Sparsec_NamesResults]> {
+  let summary = "Consumer: whether the slot of the cursor is full, without waiting.";
+  let description = [{
+    If it is, a wait for the slot can be left out.
+
+    ```mlir
+    %is_full = sparsec.test %ring[%next] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let results = (outs I1:$is_full);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
 def Sparsec_ReleaseOp : Sparsec_Op<"release", [AttrSizedOperandSegments]> {
   let summary = "Consumer: the slot of the cursor may be filled again, if the condition holds.";
   let description = [{

@@ -51,6 +51,8 @@ void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getEnd(), "end");
 }
 
+void TestOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getIsFull(), "is_full"); }
+
 void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
     setName(result, "message");

@@ -163,7 +163,7 @@ static LogicalResult verifyWarps(RoleOp role) {
   }
   // program_c6
   auto walk = role.walk([](Operation *op) {
-    if (!isa<AcquireOp, PostOp, WaitOp, ReleaseOp>(op))
+    if (!isa<AcquireOp, PostOp, WaitOp, TestOp, ReleaseOp>(op))
       return WalkResult::advance();
     op->emitOpError("expects another role to share the ring with: a role of warps has none");
     return WalkResult::interrupt();

@@ -255,6 +255,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](ReadPlanOp read) { emitReadPlan(read); })
       .Case([&](BlockScaleOp scale) { emitBlockScale(scale); })
       .Case([&](WaitOp wait) { emitWait(wait); })
+      .Case([&](TestOp test) { values.set(test, ringOf(test.getRing()).isFull(slotOf(test.getCursor()))); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
       .Case([&](FirstStepOp op) { setStep(op, walks[op.getWalk()]->first()); })
       .Case([&](NextStepOp op) { setStep(op, walks[op.getWalk()]->next(values.of(op.getStep()))); })

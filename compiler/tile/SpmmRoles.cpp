@@ -6,7 +6,9 @@
 //   wait for the slot; issue the product; wait for the product before; release the slot that it read
 //
 // so that one product is always in flight. With sums of two levels (fp8), it multiplies some of its columns at a time,
-// and adds each product to the sum when it is complete. The other warpgroup multiplies meanwhile.
+// and adds each product to the sum when it is complete. The other warpgroup multiplies meanwhile. Before it adds the
+// last product of a step, it tests whether the next slot is full, so that it has the answer when it comes to wait for
+// it.
 
 #include "SpmmRoles.h"
 
@@ -37,7 +39,12 @@ private:
   void buildConsumer();
   SmallVector<Value> multiplyRow(const CarriedTile &tile, Value a, Value x);
   SmallVector<Value> multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX);
-  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum);
+  struct Step {
+    Value sum, cursor, isFull; // of the columns, of the step's slot, and whether this is known to be full
+
+    SmallVector<Value> values() const { return {sum, cursor, isFull}; }
+  };
+  Step multiplyInParts(Value a, ValueRange partsOfX, const Step &step, int64_t depth, Value scale);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
@@ -109,34 +116,43 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
 
 /// The same with sums of two levels: no product is in flight from step to step.
 SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
-  Value zero = ZeroOp::create(b, sumType());
-  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value, ValueRange carried) {
-    Value sum = named(carried[0], "sum"), cursor = named(carried[1], "slot");
+  Step first = {ZeroOp::create(b, sumType()), tile.cursor, arith::ConstantIntOp::create(b, 0, 1)};
+  auto loop = walk(tile, first.values(), [&](Value, Value block, Value, ValueRange carried) {
+    Step step = {named(carried[0], "sum"), named(carried[1], "slot"), named(carried[2], "is_full")};
     Value scale = scaleOf(block);
-    for (int64_t depth : chain.getDepth()) {
-      WaitOp::create(b, TypeRange(), ring, cursor);
-      sum = multiplyInParts(a, partsOfX, cursor, depth, scale, sum);
-      cursor = NextOp::create(b, ring, cursor);
-    }
-    return SmallVector<Value>{sum, cursor};
+    for (int64_t depth : chain.getDepth())
+      step = multiplyInParts(a, partsOfX, step, depth, scale);
+    return step.values();
   });
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// The slot is released before the last part is added.
-Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum) {
+/// Gives the next step. The slot is released, and that of the next step is tested, before the last part is added.
+SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const Step &step, int64_t depth, Value scale) {
   Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
   Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
-  return addProducts(
-      sum, [&](int64_t) { return scale; },
+  Value isEmpty = arith::XOrIOp::create(b, step.isFull, arith::ConstantIntOp::create(b, 1, 1));
+  auto branch = scf::IfOp::create(b, isEmpty, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    WaitOp::create(b, TypeRange(), ring, step.cursor);
+  }
+  Step next;
+  next.sum = addProducts(
+      step.sum, [&](int64_t) { return scale; },
       [&](int64_t number) -> Value {
         Value x = partsOfX[number];
-        Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
+        Value product = ProductOp::create(b, pending, a, step.cursor, x, step.cursor, /*accumulator=*/Value(), depth);
         Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
-        if (x == partsOfX.back())
-          ReleaseOp::create(b, ring, cursor, /*condition=*/Value());
+        if (x == partsOfX.back()) {
+          ReleaseOp::create(b, ring, step.cursor, /*condition=*/Value());
+          next.cursor = NextOp::create(b, ring, step.cursor);
+          next.isFull = TestOp::create(b, b.getI1Type(), ring, next.cursor);
+        }
         return part;
       });
+  return next;
 }
 
 } // namespace

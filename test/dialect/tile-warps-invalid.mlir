@@ -114,6 +114,21 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @program_c6_test attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %zero = arith.constant 0 : i32
+    sparsec.role "all" warp(4) registers(0) {
+      // expected-error @+1 {{'sparsec.test' op expects another role to share the ring with: a role of warps has none}}
+      %is_full = sparsec.test %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @program_c6_release attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>

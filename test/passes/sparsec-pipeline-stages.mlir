@@ -126,24 +126,32 @@ sparsec.kernel @scalar(%w: !sparsec.bsr<?x128xbf16, block = 64x64>, %x: tensor<1
 }
 
 // Sums of two levels: the columns of a consumer in parts of 128. Each part starts at zero, is complete before the next
-// begins, and is added to its columns of the sum. The slot is released when the last part has read it.
+// begins, and is added to its columns of the sum. The slot is released when the last part has read it. Then the next slot
+// is tested, so that there is no wait for it if it was full before the last part was added.
 // CHECK-LABEL: sparsec.program @two_levels
 // CHECK: %[[A:.*]] = sparsec.view %[[RING:ring]] rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <64, 128, f8E4M3FN, k>
 // CHECK-NEXT: %[[X0:.*]] = sparsec.view %[[RING]] rows(%c0_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
 // CHECK-NEXT: %[[X1:.*]] = sparsec.view %[[RING]] rows(%c128_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
 // CHECK: sparsec.walk %walk init(
-// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 256>, %[[SLOT:.*]]: !cursor):
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 256>, %[[SLOT:.*]]: !cursor, %[[FULL:.*]]: i1):
+// CHECK-NEXT: %[[EMPTY:.*]] = arith.xori %[[FULL]], %true
+// CHECK-NEXT: scf.if %[[EMPTY]] {
 // CHECK-NEXT: sparsec.wait %[[RING]][%[[SLOT]]]
+// CHECK-NEXT: }
 // CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X0]][%[[SLOT]]] {depth = 128 : i64} : {{.*}} -> !sparsec.pending<64, 128>
 // CHECK-NEXT: %[[PART0:.*]] = sparsec.await %[[P0]] {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
 // CHECK-NEXT: %[[SUM0:.*]] = sparsec.promote %[[PART0]] to %[[SUM]] {column = 0 : i64}
 // CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X1]][%[[SLOT]]] {depth = 128 : i64}
 // CHECK-NEXT: %[[PART1:.*]] = sparsec.await %[[P1]] {outstanding = 0 : i64}
 // CHECK-NEXT: sparsec.release %[[RING]][%[[SLOT]]]
-// CHECK-NEXT: %[[SUM1:.*]] = sparsec.promote %[[PART1]] to %[[SUM0]] {column = 128 : i64}
 // CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %[[RING]][%[[SLOT]]]
+// CHECK-NEXT: %[[NEXT_FULL:.*]] = sparsec.test %[[RING]][%[[NEXT]]]
+// CHECK-NEXT: %[[SUM1:.*]] = sparsec.promote %[[PART1]] to %[[SUM0]] {column = 128 : i64}
 // A block of 160 columns has a second, shallower chunk.
+// CHECK-NEXT: %[[NEXT_EMPTY:.*]] = arith.xori %[[NEXT_FULL]], %true
+// CHECK-NEXT: scf.if %[[NEXT_EMPTY]] {
 // CHECK-NEXT: sparsec.wait %[[RING]][%[[NEXT]]]
+// CHECK-NEXT: }
 // CHECK-NEXT: sparsec.product %[[A]][%[[NEXT]]], %[[X0]][%[[NEXT]]] {depth = 32 : i64}
 sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
@@ -179,9 +187,9 @@ sparsec.kernel @two_levels_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64
 // The scale of a block is read before its stages arrive, and multiplies each of its products.
 // CHECK-LABEL: sparsec.program @scales
 // CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf8E5M2>, %{{.*}}: tensor<?x?xbf16>):
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor):
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor, %{{.*}}: i1):
 // CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]] : tensor<?xf32>
-// CHECK-NEXT: sparsec.wait
+// CHECK: sparsec.wait
 // CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM]] {column = 0 : i64}
 // CHECK: sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM0]] {column = 0 : i64}
 sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
