@@ -43,41 +43,40 @@ public:
       std::swap(firstRow, firstColumn);
   }
 
+  /// The first chunks of a tile fill all buffers and share a fence. Each of the others waits for the store of the chunk
+  /// that has its buffer.
   void emit() {
     epilogue.begin();
-    for (int64_t chunk = 0; chunk < fragment.slabs * chunksOfSlab(); ++chunk) {
-      Value buffer = b.byteOffset(staging, (chunk % buffers) * bufferBytes);
-      // The tensor store that read this buffer last must be done with it. Behind a tile whose chunks do not fill the
-      // buffers evenly it may be the last one.
-      int64_t pending = chunk == 0 && !fillsBuffersEvenly() ? 0 : buffers - 1;
-      b.ifThen(isLeader, [&] { ptx::bulkWait(b, pending, /*read=*/true); });
-      barrier();
-      writeChunk(chunk, buffer);
-      ptx::proxyFence(b);
-      barrier();
-      b.ifThen(isLeader, [&] {
-        if (Value isThere = condition(chunk))
-          b.ifThen(isThere, [&] { storeChunk(chunk, buffer); });
-        else
-          storeChunk(chunk, buffer);
-        // Also without a store: every chunk has a group, so that the wait for a buffer counts that of its last store.
-        ptx::bulkCommit(b);
-      });
-    }
+    const int64_t chunks = fragment.slabs * chunksOfSlab(), filled = std::min(buffers, chunks);
+    emitChunks(0, filled, /*pending=*/0);
+    for (int64_t chunk = filled; chunk < chunks; ++chunk)
+      emitChunks(chunk, 1, buffers - 1);
   }
 
 private:
+  /// The tensor stores that read the buffers last must be done with them: all but `pending` of those before.
+  void emitChunks(int64_t first, int64_t count, int64_t pending) {
+    auto bufferOf = [&](int64_t chunk) { return b.byteOffset(staging, (chunk % buffers) * bufferBytes); };
+    b.ifThen(isLeader, [&] { ptx::bulkWait(b, pending, /*read=*/true); });
+    barrier();
+    for (int64_t chunk = first; chunk < first + count; ++chunk)
+      writeChunk(chunk, bufferOf(chunk));
+    ptx::proxyFence(b);
+    barrier();
+    b.ifThen(isLeader, [&] {
+      for (int64_t chunk = first; chunk < first + count; ++chunk) {
+        if (Value isThere = condition(chunk))
+          b.ifThen(isThere, [&] { storeChunk(chunk, bufferOf(chunk)); });
+        else
+          storeChunk(chunk, bufferOf(chunk));
+        // Also without a store: every chunk has a group, so that the wait for a buffer counts that of its last store.
+        ptx::bulkCommit(b);
+      }
+    });
+  }
+
   int64_t chunksOfSlab() { return 8 * fragment.groups / columns; }
 
-  /// Whether all tiles use all buffers equally often. The tile before may have had another store.
-  bool fillsBuffersEvenly() {
-    bool isEven = true;
-    context.program.walk([&](StoreOp store) {
-      AccumulatorType type = store.getAccumulator().getType();
-      isEven &= type.getRows() / rows * (type.getColumns() / columns) % buffers == 0;
-    });
-    return isEven;
-  }
   bool isWarp() { return rows == warpRows; }
   void barrier() {
     if (isWarp())

@@ -17,9 +17,15 @@
 // CHECK: wgmma.fence.sync.aligned
 // CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16
 // CHECK: wgmma.wait_group.sync.aligned 0
-// CHECK: stmatrix.sync.aligned.m8n8.x4
-// CHECK: fence.proxy.async.shared::cta
-// CHECK: cp.async.bulk.tensor.2d.global.shared::cta
+// The first chunks of the tile fill both buffers and share a fence; the next one waits for the store of the first.
+// CHECK: cp.async.bulk.wait_group.read 0
+// CHECK-COUNT-8: stmatrix.sync.aligned.m8n8.x4
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-COUNT-2: cp.async.bulk.tensor.2d.global.shared::cta
+// CHECK: cp.async.bulk.wait_group.read 1
+// CHECK-COUNT-4: stmatrix.sync.aligned.m8n8.x4
+// CHECK-NEXT: fence.proxy.async.shared::cta
+// CHECK-COUNT-1: cp.async.bulk.tensor.2d.global.shared::cta
 // CHECK: .visible .entry spmm_unaligned(
 // CHECK-NOT: wgmma
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
