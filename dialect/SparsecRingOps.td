@@ -136,7 +136,8 @@ def Sparsec_TestOp : Sparsec_Op<"test", [Sparsec_NamesResults]> {
     If it is, a wait for the slot can be left out.
 
     ```mlir
-    %is_full = sparsec.test %ring[%next] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+    %is_full = sparsec.test %ring[%next]
+        : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);

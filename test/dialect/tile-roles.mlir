@@ -62,7 +62,8 @@ gpu.module @kernels {
           // CHECK-NEXT: %[[NEXT:next]] = sparsec.next %[[RING]][%[[C]]] : !ring
           %next = sparsec.next %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
           // CHECK-NEXT: %[[FULL:is_full]] = sparsec.test %[[RING]][%[[NEXT]]] : !ring
-          %is_full = sparsec.test %ring[%next] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
+          %is_full = sparsec.test %ring[%next]
+              : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
           // CHECK-NEXT: sparsec.yield %[[PENDING]], %[[C]], %[[NEXT]] :
           sparsec.yield %pending, %c, %next : !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor
         }
