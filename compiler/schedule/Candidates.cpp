@@ -320,12 +320,13 @@ struct NarrowShape {
 } // namespace
 
 /// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and the warps
-/// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 65
+/// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
 /// columns on, wgmma multiplies blocks that fill it. Of the shapes for as many columns, the first one that fits counts
 /// (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {{16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false},
                                                {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
                                                {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false},
+                                               {64, MatrixInstruction::Wgmma, 64, 64, 1, 1, 1, 8, false},
                                                {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
                                                {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
                                                {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},

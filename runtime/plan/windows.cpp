@@ -183,12 +183,14 @@ uint64_t timeOfTiles(const BlockPattern &pattern, const WindowShape &shape, cons
 
 int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const WindowLoad &load) {
   // With more tiles for a worker one of them is a small part of its time.
-  constexpr int64_t mostTiles = 32, mostShortWindows = 16;
+  constexpr int64_t mostTiles = 32, mostShortWindows = 40, fewTiles = 2;
   WindowShape shape = {pattern.blockRows, groups};
   if (pattern.count() == 0 || groups < 2 || load.panels * shape.count() > mostTiles * load.workers)
     return 0;
+  // Where loads of columns bound, a row that shares them with fewer others gains only if it saves a tile of few.
   const ExpectedWindow full(pattern, groups);
-  if (load.columnCost * full.columns > 100 * full.blocks)
+  const bool haveFewTiles = load.panels * shape.count() <= fewTiles * load.workers;
+  if (load.columnCost * full.columns > 100 * full.blocks && !haveFewTiles)
     return 0;
   int64_t best = 0;
   uint64_t leastTime = timeOfTiles(pattern, shape, load);

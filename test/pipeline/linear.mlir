@@ -14,7 +14,7 @@
 // INSPECT: alignment 16 bytes
 // INSPECT: panels at most 1
 // INSPECT: variant 1: mma_sync cp_async 32x32x64
-// INSPECT: variant 2: mma_sync cp_async 32x64x64
+// INSPECT: variant 2: wgmma tma 64x64x64
 // INSPECT: variant 3: wgmma tma 64x128x64
 // INSPECT: variant 4: wgmma tma 64x256x64
 // INSPECT: panels at most 1

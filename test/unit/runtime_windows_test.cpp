@@ -287,6 +287,11 @@ TEST(Windows, ShortOnesWhereTheyEndTheTilesFirst) {
   EXPECT_EQ(chooseShortWindows(dense.view(), 3, {160, 66, 150, 2}), 0) << "many tiles for each worker";
   EXPECT_EQ(chooseShortWindows(dense.view(), 3, {16, 66, 301, 2}), 0) << "loads of columns bound";
   EXPECT_EQ(chooseShortWindows(Pattern::random(128, 128, 0.25, 0, 1).view(), 3, load), 0) << "here, too";
+  const Pattern sparse = Pattern::random(128, 128, 0.22, 0, 1);
+  const WindowLoad fewTiles = {2, 66, 150, 2};
+  const int64_t chosen = chooseShortWindows(sparse.view(), 3, fewTiles);
+  EXPECT_LT(timeOf(windowsWith(sparse, chosen), fewTiles), 0.95 * double(timeOf(windowsWith(sparse, 0), fewTiles)))
+      << "loads of columns bound, but some workers have two tiles and some one";
   EXPECT_EQ(chooseShortWindows(dense.view(), 1, load), 0) << "no row to spare";
   EXPECT_EQ(chooseShortWindows(Pattern(128, std::vector<std::vector<int32_t>>(128)).view(), 3, load), 0) << "no block";
 }
