@@ -41,11 +41,13 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
 }
 
 StagingShape sparsec::stagingShape(const Schedule &schedule) {
-  // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings. With one buffer
-  // a group waits until each of its stores has read it. Two groups of a window have room for a second one.
+  // A group waits for its tensor stores, which are behind the loads of the next tile. Windows, whose tiles may be
+  // short, therefore have 8 KB for each group: as two buffers or, with three groups, as one, which was faster.
+  if (schedule.walk == TileWalk::Windows)
+    return schedule.consumersM <= 2 ? StagingShape{32, 2} : StagingShape{64, 1};
+  // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings.
   bool isRoomy = schedule.stages >= 4 && schedule.walk == TileWalk::Blocks;
-  bool isPairOfRows = schedule.walk == TileWalk::Windows && schedule.consumersM <= 2;
-  return isRoomy ? StagingShape{64, 2} : StagingShape{32, isPairOfRows ? 2 : 1};
+  return isRoomy ? StagingShape{64, 2} : StagingShape{32, 1};
 }
 
 int64_t sparsec::stagingBytes(const Schedule &schedule) {

@@ -51,7 +51,7 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tenso
 // CHECK: scf.for {{.*}} iter_args(%sum = {{.*}}, %is_in_flight = {{.*}}, %held_column = {{.*}}, %held_block = {{.*}}, %word = {{.*}}, %previous = {{.*}})
 // CHECK: %[[DISTANCE:.*]] = arith.subi %word, %previous
 // CHECK: %[[COLUMNS:.*]] = arith.remui %[[DISTANCE]], %c65536_i32
-// CHECK: arith.cmpi slt, %[[COLUMNS]], %c9_i32
+// CHECK: arith.cmpi slt, %[[COLUMNS]], %c8_i32
 // CHECK: %[[BLOCKS:.*]] = arith.divui %[[DISTANCE]], %c65536_i32
 // CHECK: arith.cmpi slt, %[[BLOCKS]], %c16_i32
 // CHECK: %is_near = arith.andi

@@ -77,7 +77,7 @@ TEST(SharedMemory, ConsumersOfWindowsSkipSoFullBarriersAreTwiceAsMany) {
   EXPECT_EQ(needs.rings[1].barriers, 3 * 4);
 }
 
-TEST(SharedMemory, WindowsOfTwoRowsHaveRoomForASecondStagingBuffer) {
+TEST(SharedMemory, GroupsOfWindowsHaveTwoSmallStagingBuffersOrALargeOne) {
   Schedule schedule = wgmma128x256();
   schedule.walk = TileWalk::Windows;
   schedule.consumersM = 2;
@@ -85,7 +85,9 @@ TEST(SharedMemory, WindowsOfTwoRowsHaveRoomForASecondStagingBuffer) {
   EXPECT_EQ(stagingShape(schedule).buffers, 2);
   EXPECT_EQ(stagingBytes(schedule), 2 * 2 * 64 * 32 * 2);
   schedule.consumersM = 3;
+  EXPECT_EQ(stagingShape(schedule).columns, 64);
   EXPECT_EQ(stagingShape(schedule).buffers, 1);
+  EXPECT_EQ(stagingBytes(schedule), 3 * 64 * 64 * 2);
 }
 
 TEST(SharedMemory, MessagesFollowTheBarriersOfARing) {
