@@ -6,7 +6,7 @@
 !cursor = !sparsec.cursor
 !ring = !sparsec.ring<8, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
 !ring1 = !sparsec.ring<4, [!sparsec.buffer<64, 256, bf16, strip = 128>]>
-sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 8>, shared_memory = 209184 : i64, variant = 6 : i64} {
+sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 8>, shared_memory = 221472 : i64, variant = 6 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
   // Eight slots of W, a block each, and four slots of X, 64 x 256 each. Each ring has its own producer. A position is
   // one use of a slot. Positions count from 0, and position p is slot p mod 8 here, or p mod 4 for columns. A group
@@ -16,9 +16,9 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
   // earlier phase of the slot for the one that it waits for.
   // Each block belongs to one group, which releases it. The slots of both CTAs of the cluster get the same block, and a
   // slot is free when both CTAs have released it.
-  %block_ring = sparsec.ring {barrier_offset = 208896 : i64, name = "block_ring", offsets = array<i64: 0>, releases = 1 : i64, skips} : !ring
+  %block_ring = sparsec.ring {barrier_offset = 221184 : i64, name = "block_ring", offsets = array<i64: 0>, releases = 1 : i64, skips} : !ring
   // A column is free when all three groups have released it. The producer releases it for those that do not need it.
-  %column_ring = sparsec.ring {barrier_offset = 209088 : i64, name = "column_ring", offsets = array<i64: 65536>, releases = 3 : i64, skips} : !ring1
+  %column_ring = sparsec.ring {barrier_offset = 221376 : i64, name = "column_ring", offsets = array<i64: 65536>, releases = 3 : i64, skips} : !ring1
   // Three warpgroups, one for each block row of a window. Each has 64 rows and 256 columns of the result.
   sparsec.role "consumer" warpgroup(3) registers(160) {
     %c65535_i32 = arith.constant 65535 : i32
@@ -92,7 +92,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
       scf.if %14 {
         %group_1 = sparsec.group
         // The epilogue, and a store through shared memory by the tensor memory accelerator.
-        sparsec.store %10#0 to %arg2[%13, %c0_i32, %column] part %group_1 at(%c0_i32, %c0_i32) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 196608, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
+        sparsec.store %10#0 to %arg2[%13, %c0_i32, %column] part %group_1 at(%c0_i32, %c0_i32) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 196608, 64, 1>} : <64, 256> -> tensor<?x?xbf16> {
         ^bb0(%acc: f32):
           sparsec.yield %acc : f32
         }
