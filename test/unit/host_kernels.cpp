@@ -33,7 +33,7 @@ std::string compile(const std::string &text) {
   std::unique_ptr<llvm::Module> llvmModule = sparsec::translateHostToLLVM(*module, llvmContext, *machine);
   if (!llvmModule)
     return {};
-  sparsec::optimize(*llvmModule, *machine);
+  sparsec::optimize(*llvmModule, *machine, sparsec::hostPasses);
   llvm::Expected<std::string> object = sparsec::emitHostObject(*llvmModule, *machine);
   if (object)
     return *object;

@@ -55,7 +55,7 @@ TEST_F(Translate, AssemblyWithEffectsIsConvergent) {
 TEST_F(Translate, UnusedGlobalsSurvive) {
   auto llvmModule = translate("%one = llvm.mlir.constant(1 : i32) : i32\nllvm.store %one, %p : i32, !llvm.ptr<1>");
   ASSERT_TRUE(llvmModule);
-  optimize(*llvmModule, *machine);
+  optimize(*llvmModule, *machine, kernelPasses);
   auto ptx = emitPtx(*llvmModule, *machine);
   ASSERT_TRUE(bool(ptx));
   EXPECT_NE(ptx->find(".version 8.6"), std::string::npos);
