@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The two programs by the streams of a plan share this base: SpmmStreams.cpp with wgmma, SpmmWarpStreams.cpp with
 // mma.sync. A tile is a window of block rows, of which every group of consumers has an equal share. The columns of X
-// that any of the window's rows needs are loaded once. The CTAs of a cluster share a window, and each copies its part of
-// a column for all of them:
+// that any of the window's rows needs are loaded once. The CTAs of a cluster share a window, and each copies its part
+// of a column for all of them:
 //
 //   producer "x" copies the columns of the window, several to a stage;
 //   a group takes every stage. It loads a column of X into registers and multiplies it by the blocks that its rows have
