@@ -110,7 +110,7 @@ static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info)
   info.group_m = attribute.getGroupM();
   if (attribute.getWalk() == Walk::streams) {
     info.consumer_rows = info.tile_m / uint32_t(attribute.getConsumersM());
-    info.tile_m *= ctasOfWindow(toSchedule(attribute));
+    info.tile_m *= ctasOfWindow(toSchedule(attribute)); // a tile of streams is a window, which these CTAs share
     info.product_rows = productRows(toSchedule(attribute).instruction);
     info.chunk_products = StreamShape::chunkProducts;
   }

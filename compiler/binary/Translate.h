@@ -25,8 +25,8 @@ std::unique_ptr<llvm::Module> translateToLLVM(mlir::gpu::GPUModuleOp module, llv
 /// LLVM's passes for code of the host, whose loops it also vectorises: O3.
 inline constexpr llvm::StringLiteral hostPasses = "default<O3>";
 
-/// LLVM's passes for kernels. A kernel calls no function, keeps nothing in memory of its own, and the emitters have
-/// unrolled what has to be. O3 gives the same kernels there, and takes three times as long
+/// LLVM's passes for kernels. A kernel calls no function and has no variables in memory, and the emitters have unrolled
+/// its loops where that pays. Kernels by O3 are as fast, and O3 takes about twice as long
 /// (bench/notes/compile-time.md).
 inline constexpr llvm::StringLiteral kernelPasses =
     "function(simplifycfg,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,early-cse,"

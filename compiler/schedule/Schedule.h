@@ -147,6 +147,7 @@ StreamShape streamShape(const Schedule &schedule, int64_t blockColumns);
 
 /// How many CTAs share the rows of a window: with streams those of a cluster, which also share the columns of X.
 int64_t ctasOfWindow(const Schedule &schedule);
+
 int64_t productRows(MatrixInstruction instruction);
 
 /// The threads that take turns with the blocks of a window. One needs some 390 cycles for a block. A group multiplies

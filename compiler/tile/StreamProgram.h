@@ -76,8 +76,8 @@ protected:
 
   bool sharesWindows() override { return true; }
   int64_t groups() { return schedule.getConsumersM(); }
-  /// The entry of a group of this CTA in a section with an entry for each group of the window: those of item `number`
-  /// (a window or a stage) follow those of the items before it.
+  /// The index of a group of this CTA in a section of the plan that has an entry for each group of a window. The
+  /// section has these entries for every window, or for every stage: `number` is that of the window or the stage.
   mlir::Value entryOf(mlir::ImplicitLocOpBuilder &b, mlir::Value number, mlir::Value groupOfCta);
   int64_t columns() { return schedule.getTileN(); }
   int64_t rows() { return shape.productsOfColumn(); }

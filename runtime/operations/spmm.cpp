@@ -49,10 +49,9 @@ Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &ope
   return operand.operand.slot == SPARSEC_SPMM_MATRIX ? checkBlockMatrix(operand) : Status();
 }
 
-/// The CTAs of a cluster share a panel of streams. Else they stand side by side.
-int64_t panelColumns(const sparsec_stage_info_t &stage) {
-  const bool hasStreams = stage.consumer_rows != 0;
-  return int64_t(stage.tile_n) * (hasStreams ? 1 : stage.cluster);
+int64_t panelColumns(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage) {
+  const auto panels = kernel.module->info.extents(stage.panel_first, stage.panel_count);
+  return panels.empty() ? 1 : panels[0].tile;
 }
 
 /// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
@@ -64,7 +63,7 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   auto preferred = request.kernel.variants.begin();
   while (preferred->info->most_panels != 0 || isPacked(*preferred->info))
     ++preferred;
-  int64_t wanted = panelColumns(*preferred->first().info) / panelColumns(request.stage);
+  int64_t wanted = panelColumns(request.kernel, *preferred->first().info) / panelColumns(request.kernel, request.stage);
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 

@@ -187,7 +187,8 @@ int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const Wi
   WindowShape shape = {pattern.blockRows, groups};
   if (pattern.count() == 0 || groups < 2 || load.panels * shape.count() > mostTiles * load.workers)
     return 0;
-  // Where loads of columns bound, a row that shares them with fewer others gains only if it saves a tile of few.
+  // Where the loads of columns bound a tile, a shorter window loads nearly as many columns. It then pays only if each
+  // worker has few tiles, so that one tile less counts.
   const ExpectedWindow full(pattern, groups);
   const bool haveFewTiles = load.panels * shape.count() <= fewTiles * load.workers;
   if (load.columnCost * full.columns > 100 * full.blocks && !haveFewTiles)

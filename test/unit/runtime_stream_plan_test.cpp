@@ -190,6 +190,10 @@ TEST_F(StreamPlan, LaunchesTakeTheVariantOfThePlan) {
 /// The CTAs of a cluster share a panel of streams, of 256 columns. The fallback has panels of 128.
 TEST_F(StreamPlan, FallbackKeepsTilesOfAPanelOfStreamsTogether) {
   constexpr int64_t blockRows = 4096;
+  LaunchInfoBuilder info = linearWithStreams();
+  sparsec_extent_info_t &panels = info.extents[info.stages[streamStage].panel_first];
+  panels.block = panels.tile = 256;
+  load(info);
   setArguments(blockRows * 64, 4 * 64, 2048);
   setPattern(std::vector<std::vector<int32_t>>(blockRows, {1}));
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
