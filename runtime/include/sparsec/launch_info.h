@@ -558,12 +558,11 @@ typedef struct sparsec_extent_info_s {
  * p covers columns [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank
  * q in the cluster owns columns [(p * cluster + q) * tile_n, ...).
  *
- * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of
- * the plan. tile_m is a multiple of the block rows, and there are
- * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X. The
- * CTAs of a cluster of a kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too)
- * share a tile: its panel has tile_n columns, and CTA of rank q has the q-th of their
- * equal shares of the tile_m rows.
+ * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of the
+ * plan. tile_m is a multiple of the block rows, and there are ceil(M / tile_m) windows.
+ * Panels are those of SpMM. slots are those of X. With streams (it takes
+ * SPARSEC_PLAN_STAGE_OFFSETS too) the CTAs of a cluster share a tile: its panel has
+ * tile_n columns, and each CTA has an equal share of its tile_m rows, by rank.
  *
  * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
  * where M cuts it. Panel p of a tile row has stored blocks
