@@ -228,15 +228,12 @@ LogicalResult ProductOp::verify() {
       part && (!isPending || int64_t(*part) < 8 || int64_t(*part) % 8 != 0 || columns % int64_t(*part) != 0))
     return emitOpError("expects columns to be a multiple of 8 that divides the ")
            << columns << " of a pending accumulator, but got " << *part;
-  // product_c6
-  if (getCondition() && !getAccumulator())
-    return emitOpError("expects a condition only for a product with an accumulator");
-  // product_c8
+  // product_c7
   auto shapeOfRegisters = getRegisters() ? shapeOf(getRegisters().getType()) : shapeOf(getType());
   if (getRegisters() && (getAccumulator() || !isPending || shapeOfRegisters != shapeOf(getType())))
     return emitOpError("expects registers of ")
            << getType() << " for a pending product without an accumulator, but got " << getRegisters().getType();
-  // product_c7
+  // product_c6
   if (!isViewOfB && (isPending || isViewOfA))
     return emitOpError("expects a fragment as B only with mma_sync and a fragment as A");
   auto load = getB().getDefiningOp<LoadFragmentOp>();

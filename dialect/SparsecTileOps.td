@@ -420,8 +420,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     accumulator the sum starts at zero. `depth` is the number of K elements that count. With wgmma the result is
     pending. Products complete in the order in which they were issued, so that an accumulator may be pending too. A
     product by mma.sync is complete at once: its result is an accumulator. One instruction has all columns of the
-    accumulator, or `columns` of them. If a condition does not hold, the result is the accumulator. All threads of
-    the group have the same condition. With `in` a sum that starts at zero takes the registers of an accumulator that
+    accumulator, or `columns` of them. With `in` a sum that starts at zero takes the registers of an accumulator that
     nothing needs any more. Two sums that are not in use at the same time then have the same registers for certain.
 
     ```mlir
@@ -432,20 +431,19 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
     Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator,
-    Optional<Sparsec_AccumulatorType>:$registers, Optional<I1>:$condition, I64Attr:$depth,
-    OptionalAttr<I64Attr>:$columns);
+    Optional<Sparsec_AccumulatorType>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)?
-    (`in` `(` $registers^ `:` qualified(type($registers)) `)`)? (`if` $condition^)? attr-dict
+    (`in` `(` $registers^ `:` qualified(type($registers)) `)`)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
   // An instruction has all columns.
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$a, "::mlir::Value":$a_cursor,
                                  "::mlir::Value":$b, "::mlir::Value":$b_cursor, "::mlir::Value":$accumulator,
                                  "int64_t":$depth), [{
-    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*registers=*/::mlir::Value(),
-          /*condition=*/::mlir::Value(), depth, /*columns=*/::mlir::IntegerAttr());
+    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*registers=*/::mlir::Value(), depth,
+          /*columns=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }

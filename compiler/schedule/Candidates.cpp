@@ -261,9 +261,8 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
 
 /// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
 /// consumers multiply while the third one waits. With mma.sync a block row for each of twelve warps. With more, a warp
-/// has too few registers for an epilogue. With two rows a warp finds its next column no faster, and there are fewer
-/// warps to hide it. CTAs that share X wait for one another. That pays where X is N x K and a column of it is 128
-/// pieces of 32 bytes: the CTA then copies half of them (bench/notes/streams.md).
+/// has too few registers for an epilogue. CTAs that share X wait for one another. That pays where X is N x K and a
+/// column of it is 128 pieces of 32 or 64 bytes: the CTA then copies half of them (bench/notes/streams.md).
 static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruction instruction) {
   bool isOfWarps = instruction == MatrixInstruction::MmaSync;
   Schedule schedule;
@@ -273,7 +272,7 @@ static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruct
   schedule.tileN = 128;
   schedule.tileK = (isOfWarps ? 8 : 4) * problem.blockColumns;
   schedule.consumersM = isOfWarps ? 12 : 3;
-  schedule.cluster = isOfWarps && problem.xTransposed ? 2 : 1;
+  schedule.cluster = problem.xTransposed ? 2 : 1;
   schedule.blockStages = 3;
   return schedule;
 }

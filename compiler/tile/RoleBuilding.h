@@ -59,7 +59,6 @@ void walkTiles(
 llvm::SmallVector<mlir::Value> carryIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition, mlir::ValueRange carried,
                                        mlir::function_ref<llvm::SmallVector<mlir::Value>()> body);
 
-/// The rows of a tile that a warpgroup multiplies (PTX ISA, "wgmma.mma_async": m64).
 /// A loop goes on while the carried value at a position compares like this with a number.
 struct LoopCondition {
   int64_t position;
@@ -72,6 +71,7 @@ llvm::SmallVector<mlir::Value> loopWhile(mlir::ImplicitLocOpBuilder &b, mlir::Va
                                          mlir::ArrayRef<mlir::StringRef> names, LoopCondition condition,
                                          mlir::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
 
+/// The rows of a tile that a warpgroup multiplies (PTX ISA, "wgmma.mma_async": m64).
 inline constexpr int64_t rowsOfWarpgroup = 64;
 
 /// A group of the role that multiplies, and the first row and column of its part of the tile.

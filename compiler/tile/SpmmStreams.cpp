@@ -8,8 +8,9 @@
 // A group visits all stages of X and all chunks of its own blocks in their order. The producers do not wait for one
 // another, so no group can hold what another one needs.
 //
-// The loop over columns is rotated: while the products of a column are computed, the group finds the next one and waits
-// for its blocks. It loads it later: ptxas serialises products while others' registers are loaded (C7513).
+// A stage has few columns. The group tests each of them, one after the other, so that what depends on the number of a
+// column or of a row is known when the kernel is compiled: three groups fill the uniform datapath otherwise
+// (bench/notes/streams.md).
 
 #include "StreamProgram.h"
 
@@ -32,19 +33,17 @@ private:
   void buildConsumer(ImplicitLocOpBuilder &b);
 
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) override;
-  /// A column whose blocks are in shared memory.
-  struct Visit {
-    Value column, bits, rest; // no bits: there is no column left. The rest are those of the columns behind it
+  Progress visitColumn(ImplicitLocOpBuilder &b, Value slot, int64_t column, Value word, Progress progress);
+  Position takeBlock(ImplicitLocOpBuilder &b, const Position &next);
+  void endTile(ImplicitLocOpBuilder &b, const Position &last);
 
-    Values pack() const { return {column, bits, rest}; }
-    static Visit unpack(ValueRange values) {
-      return {named(values[0], "column"), named(values[1], "bits"), named(values[2], "rest")};
-    }
-  };
-  Visit beginVisit(ImplicitLocOpBuilder &b, Value rest, const Position &first);
-  Values issueProducts(ImplicitLocOpBuilder &b, Value x, const Column &products, Value chunk, ValueRange sums);
-  Value endTile(ImplicitLocOpBuilder &b, const Position &next);
-
+  /// The place of a group between tiles: it has no chunk. As an unsigned number, it is behind all places of a chunk.
+  static constexpr int64_t noPlace = -1;
+  /// The cursor of the slot that a chunk before the group's first one would have.
+  Value chunkBeforeFirst(ImplicitLocOpBuilder &b) {
+    return CursorOp::create(b, blockRing, add(b, group, groups() * (2 * int64_t(schedule.getBlockStages()) - 1)));
+  }
+  Type pendingType() { return PendingType::get(kernel.getContext(), columns(), shape.productRows); }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// The lines of a block change the order of its rows. Rows of the result may come in any order, but not those of K.
   bool hasLines() { return !matrix.getTransposed(); }
@@ -92,77 +91,82 @@ void StreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange bl
   }
 }
 
+/// Between tiles no chunk is the group's: the place is `noPlace`.
 void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   Value begin = CursorOp::create(b, columnRing);
   group = GroupOp::create(b);
-  forEachTile(b, {begin, firstChunk(b, group)}, [&](const Tile &tile, ValueRange carried) {
+  forEachTile(b, {begin, chunkBeforeFirst(b)}, [&](const Tile &tile, ValueRange carried) {
     Value slot = carried[0];
-    Progress progress = {{}, {i32(b, 0), named(carried[1], "chunk")}, {}};
+    Progress progress = {{}, {i32(b, noPlace), named(carried[1], "chunk")}, {}};
     for (int64_t row = 0; row < rows(); ++row)
-      progress.sums.push_back(ZeroOp::create(b, sumType()));
+      progress.sums.push_back(ZeroOp::create(b, pendingType()));
     progress = walkStages(b, tile, slot, progress);
-    Value chunk = endTile(b, progress.next);
+    for (Value &sum : progress.sums)
+      sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
+    endTile(b, progress.next);
     Value firstRow = multiply(b, entryOf(b, tile.window, GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
       storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, hasLines());
-    return Values{slot, chunk};
+    return Values{slot, progress.next.chunk};
   });
   DrainStoresOp::create(b);
 }
 
 /// The last chunk of a tile may have fewer products. The next tile begins with another chunk.
-Value StreamBuilder::endTile(ImplicitLocOpBuilder &b, const Position &next) {
-  Value isPartial = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, next.place, i32(b, 0));
-  return carryIf(b, isPartial, next.chunk, [&] {
-    ReleaseOp::create(b, blockRing, next.chunk);
-    return Values{chunkBehind(b, next.chunk)};
-  })[0];
+void StreamBuilder::endTile(ImplicitLocOpBuilder &b, const Position &last) {
+  Value hasChunk = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, last.place, i32(b, noPlace));
+  ReleaseOp::create(b, blockRing, last.chunk, hasChunk);
 }
 
-StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress begin) {
-  Values first = beginVisit(b, word, begin.next).pack();
-  return whileVisits(b, begin, first, [&](Progress &progress, ValueRange values) {
-    Visit visit = Visit::unpack(values);
-    Column products = productsOf(b, visit.bits, progress.next.place);
-    Value chunk = progress.next.chunk;
-    Value x = loadColumn(b, slot, visit.column, /*first=*/0, columns());
-    progress.sums = issueProducts(b, x, products, chunk, progress.sums);
-    progress.next = positionOf(b, products.end(), chunk);
-    Visit next = beginVisit(b, visit.rest, progress.next);
-    for (Value &sum : progress.sums)
-      sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-    ReleaseOp::create(b, blockRing, chunk, isBehind(b, products.end()));
-    return next.pack();
-  });
+/// Whether a word has one of these bits.
+static Value hasBits(ImplicitLocOpBuilder &b, Value word, int64_t bits) {
+  Value those = arith::AndIOp::create(b, word, i32(b, bits));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, those, i32(b, 0));
 }
 
-/// The first column of `rest`, whose first product is at `first`. The group has waited for its chunk before, unless
-/// the chunk begins there. Where there is no column, no chunk begins.
-StreamBuilder::Visit StreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value rest, const Position &first) {
-  auto [column, bits, others] = firstColumn(b, rest);
-  Column products = productsOf(b, bits, first.place);
-  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
-  carryIf(b, arith::AndIOp::create(b, hasProducts, beginsChunk(b, products)), {}, [&] {
-    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first.place, i32(b, 0));
-    Values behind = carryIf(b, arith::XOrIOp::create(b, isFirst, arith::ConstantIntOp::create(b, 1, 1)), first.chunk,
-                            [&] { return Values{chunkBehind(b, first.chunk)}; });
-    WaitOp::create(b, TypeRange(), blockRing, behind[0]);
-    return Values();
-  });
-  return {column, bits, others};
-}
-
-/// Those of a column of X with the rows of the group that have one there.
-StreamBuilder::Values StreamBuilder::issueProducts(ImplicitLocOpBuilder &b, Value x, const Column &products,
-                                                   Value chunk, ValueRange sums) {
-  Type pending = PendingType::get(b.getContext(), columns(), shape.productRows);
-  Values issued;
-  for (auto [sum, place, exists] : llvm::zip(sums, products.places, products.exists)) {
-    Position block = issued.empty() ? Position{place, chunk} : positionOf(b, place, chunk);
-    issued.push_back(ProductOp::create(b, pending, x, /*a_cursor=*/Value(), viewOfBlock(b, block.place), block.chunk,
-                                       sum, /*registers=*/Value(), exists, depth(), /*columns=*/IntegerAttr()));
+StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) {
+  const int64_t bitsOfColumn = (int64_t(1) << rows()) - 1;
+  for (int64_t column = 0; column < shape.stageColumns; ++column) {
+    Value hasProducts = hasBits(b, word, bitsOfColumn << (column * rows()));
+    Values values =
+        carryIf(b, hasProducts, progress.pack(), [&] { return visitColumn(b, slot, column, word, progress).pack(); });
+    progress = progress.unpack(values);
   }
-  return issued;
+  return progress;
+}
+
+/// A column has at most as many products as a chunk. So at most one chunk is complete with them: the one that the group
+/// had before, if the place is not behind that of before.
+StreamBuilder::Progress StreamBuilder::visitColumn(ImplicitLocOpBuilder &b, Value slot, int64_t column, Value word,
+                                                   Progress progress) {
+  Value x = loadColumn(b, slot, i32(b, column), /*first=*/0, columns());
+  const Position before = progress.next;
+  for (auto [row, sum] : llvm::enumerate(progress.sums)) {
+    Value exists = hasBits(b, word, int64_t(1) << (column * rows() + int64_t(row)));
+    Values values = carryIf(b, exists, {sum, progress.next.place, progress.next.chunk}, [&] {
+      const Position block = takeBlock(b, progress.next);
+      Value product = ProductOp::create(b, pendingType(), x, /*a_cursor=*/Value(), viewOfBlock(b, block.place),
+                                        block.chunk, sum, depth());
+      return Values{product, add(b, block.place, 1), block.chunk};
+    });
+    sum = values[0];
+    progress.next = {named(values[1], "place"), named(values[2], "chunk")};
+  }
+  for (Value &sum : progress.sums)
+    sum = AwaitOp::create(b, pendingType(), sum, /*outstanding=*/0);
+  Value isComplete = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, progress.next.place, before.place);
+  ReleaseOp::create(b, blockRing, before.chunk, isComplete);
+  return progress;
+}
+
+/// Behind the places of a chunk, the next product is in the next chunk, for which the group waits.
+StreamBuilder::Position StreamBuilder::takeBlock(ImplicitLocOpBuilder &b, const Position &next) {
+  Values values = carryIf(b, isBehind(b, next.place), {next.place, next.chunk}, [&] {
+    Value chunk = chunkBehind(b, next.chunk);
+    WaitOp::create(b, TypeRange(), blockRing, chunk);
+    return Values{i32(b, 0), chunk};
+  });
+  return {values[0], values[1]};
 }
 
 } // namespace

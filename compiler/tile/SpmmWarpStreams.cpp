@@ -9,12 +9,13 @@
 // one. A warp issues its instructions in their order, so that it would otherwise do nothing meanwhile.
 //
 // A block has as many rows as the instruction, so that a block is the operand with the rows. A column of X is the
-// operand with the columns, for the products of all rows of the group. It is loaded in parts of 64 columns: with one
-// block row, those behind the first part only after the next column is found.
+// operand with the columns. It is loaded in parts of 64 columns, those behind the first part only after the next column
+// is found.
 
 #include "StreamProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -45,22 +46,19 @@ private:
   void copyChunk(ImplicitLocOpBuilder &b, const NextCopy &copy);
 
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) override;
-  /// A column whose blocks are in shared memory.
+  /// A column whose block is in shared memory.
   struct Visit {
-    Value column, bits;    // no bits: there is no column left
-    Value rest;            // the bits of the columns behind it
-    Values chunks, places; // of each row's block; where it has none, the last one's
+    Value column, exists; // does not exist: there is no column left
+    Value rest;           // the bits of the columns behind it
+    Position block;
 
-    Values pack() const;
-    Visit unpack(ValueRange values) const;
+    Values pack() const { return {column, exists, rest, block.place, block.chunk}; }
+    static Visit unpack(ValueRange values);
   };
-  Visit beginVisit(ImplicitLocOpBuilder &b, Value rest, Progress &progress);
-  void awaitBlocks(ImplicitLocOpBuilder &b, Value bits, const Column &products, Progress &progress);
-  Values loadBlocks(ImplicitLocOpBuilder &b, const Visit &visit);
-  Value loadPart(ImplicitLocOpBuilder &b, Value slot, Value column, int64_t part) {
-    return loadColumn(b, slot, column, part * columnsOfPart, columnsOfPart);
-  }
-  void multiplyColumn(ImplicitLocOpBuilder &b, ValueRange x, ValueRange blocks, Value bits, Progress &progress);
+  Progress whileVisits(ImplicitLocOpBuilder &b, const Progress &begin, const Visit &first,
+                       function_ref<Visit(Progress &progress, const Visit &visit)> body);
+  Visit beginVisit(ImplicitLocOpBuilder &b, Value word, Progress &progress);
+  Values beginChunk(ImplicitLocOpBuilder &b, const Progress &progress);
 
   static constexpr int64_t columnsOfPart = 64;
   int64_t parts() { return columns() / columnsOfPart; }
@@ -86,10 +84,10 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     group = GroupOp::create(b);
     Value slot = carried[0];
     Progress progress = walkStages(b, tile, slot, beginTile(b, tile));
-    Value firstRow = multiply(b, entryOf(b, tile.window, GroupOp::create(b)), rows());
-    for (auto [i, sum] : llvm::enumerate(progress.sums))
-      storeRow(b, add(b, firstRow, i / parts()), add(b, tile.column, i % parts() * columnsOfPart), sum,
-               /*isSwapped=*/false, /*inLines=*/false);
+    Value row = entryOf(b, tile.window, GroupOp::create(b));
+    for (auto [part, sum] : llvm::enumerate(progress.sums))
+      storeRow(b, row, add(b, tile.column, int64_t(part) * columnsOfPart), sum, /*isSwapped=*/false,
+               /*inLines=*/false);
     return Values{slot};
   });
   DrainStoresOp::create(b);
@@ -106,7 +104,7 @@ WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b
   for (const NextCopy &copy : ArrayRef(copies).drop_back())
     copyChunk(b, copy);
   Progress progress = {{}, {i32(b, 0), first}, copies.back().pack()};
-  for (int64_t sum = 0; sum < rows() * parts(); ++sum)
+  for (int64_t part = 0; part < parts(); ++part)
     progress.sums.push_back(ZeroOp::create(b, sumType()));
   return progress;
 }
@@ -137,86 +135,75 @@ void WarpStreamBuilder::copyChunk(ImplicitLocOpBuilder &b, const NextCopy &copy)
   }
 }
 
-WarpStreamBuilder::Values WarpStreamBuilder::Visit::pack() const {
-  Values all{column, bits, rest};
-  llvm::append_range(all, chunks);
-  llvm::append_range(all, places);
-  return all;
+WarpStreamBuilder::Visit WarpStreamBuilder::Visit::unpack(ValueRange values) {
+  return {named(values[0], "column"), named(values[1], "exists"), named(values[2], "rest"), {values[3], values[4]}};
 }
 
-WarpStreamBuilder::Visit WarpStreamBuilder::Visit::unpack(ValueRange values) const {
-  return {named(values[0], "column"), named(values[1], "bits"), named(values[2], "rest"),
-          Values(values.slice(3, chunks.size())), Values(values.drop_front(3 + chunks.size()))};
-}
-
+/// The group has a block row, and so a product in every column that it visits.
 WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word,
                                                            Progress begin) {
   Visit first = beginVisit(b, word, begin);
-  return whileVisits(b, begin, first.pack(), [&](Progress &progress, ValueRange values) {
-    Visit visit = first.unpack(values);
-    Values blocks = loadBlocks(b, visit), x;
-    auto loadParts = [&](int64_t end) {
-      for (int64_t part = x.size(); part < end; ++part)
-        x.push_back(loadPart(b, slot, visit.column, part));
+  return whileVisits(b, begin, first, [&](Progress &progress, const Visit &visit) {
+    auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementType());
+    Value w = LoadFragmentOp::create(b, type, viewOfBlock(b, visit.block.place), visit.block.chunk);
+    auto loadPart = [&](int64_t part) {
+      return loadColumn(b, slot, visit.column, part * columnsOfPart, columnsOfPart);
     };
-    loadParts(rows() == 1 ? 1 : parts());
+    Values x{loadPart(0)};
     Visit next = beginVisit(b, visit.rest, progress);
-    loadParts(parts());
-    multiplyColumn(b, x, blocks, visit.bits, progress);
-    return next.pack();
+    for (int64_t part = 1; part < parts(); ++part)
+      x.push_back(loadPart(part));
+    for (auto [part, sum] : llvm::enumerate(progress.sums))
+      sum = ProductOp::create(b, sumType(), w, /*a_cursor=*/Value(), x[part], /*b_cursor=*/Value(), sum, depth());
+    return next;
   });
 }
 
-/// The first column of `rest`, and its blocks.
-WarpStreamBuilder::Visit WarpStreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value rest, Progress &progress) {
+/// A loop over columns, until a visit does not exist. The body gives the next visit.
+WarpStreamBuilder::Progress
+WarpStreamBuilder::whileVisits(ImplicitLocOpBuilder &b, const Progress &begin, const Visit &first,
+                               function_ref<Visit(Progress &progress, const Visit &visit)> body) {
+  Values inits = begin.pack(first.pack());
+  TypeRange types = TypeRange(ValueRange(inits));
+  auto loop = scf::WhileOp::create(b, types, inits);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locations(inits.size(), b.getLoc());
+  auto visitOf = [&](ValueRange values) { return Visit::unpack(values.drop_front(begin.count())); };
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
+  scf::ConditionOp::create(b, visitOf(before->getArguments()).exists, before->getArguments());
+  Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
+  Progress carried = begin.unpack(after->getArguments());
+  Visit next = body(carried, visitOf(after->getArguments()));
+  scf::YieldOp::create(b, carried.pack(next.pack()));
+  return begin.unpack(loop.getResults());
+}
+
+/// The first column of which a word has the bit. A word without bits gets the highest bit, which is that of no column:
+/// the number of trailing zeros of 0 takes a second instruction.
+WarpStreamBuilder::Visit WarpStreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value word, Progress &progress) {
   Visit visit;
-  std::tie(visit.column, visit.bits, visit.rest) = firstColumn(b, rest);
-  const Position first = progress.next;
-  Column products = productsOf(b, visit.bits, first.place);
-  awaitBlocks(b, visit.bits, products, progress);
-  progress.next = positionOf(b, products.end(), first.chunk);
-  Value last = add(b, products.end(), -1);
-  for (auto [place, exists] : llvm::zip(products.places, products.exists)) {
-    // Where a row has no block, the one before it may be in a slot that is copied again.
-    Value own = rows() == 1 ? place : arith::SelectOp::create(b, exists, place, last).getResult();
-    Position block = rows() == 1 ? first : positionOf(b, own, first.chunk);
-    visit.chunks.push_back(block.chunk);
-    visit.places.push_back(block.place);
-  }
+  visit.column = math::CountTrailingZerosOp::create(b, arith::OrIOp::create(b, word, i32(b, INT32_MIN)));
+  Value bit = remainder(b, arith::ShRUIOp::create(b, word, visit.column), 2);
+  visit.exists = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0));
+  visit.rest = arith::XOrIOp::create(b, word, arith::ShLIOp::create(b, bit, visit.column));
+  visit.block = progress.next;
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, visit.block.place, i32(b, 0));
+  progress.others = carryIf(b, arith::AndIOp::create(b, visit.exists, isFirst), progress.others,
+                            [&] { return beginChunk(b, progress); });
+  Value place = add(b, visit.block.place, bit);
+  Values chunk =
+      carryIf(b, isBehind(b, place), visit.block.chunk, [&] { return Values{chunkBehind(b, visit.block.chunk)}; });
+  progress.next = {remainder(b, place, shape.chunkProducts), chunk[0]};
   return visit;
 }
 
-WarpStreamBuilder::Values WarpStreamBuilder::loadBlocks(ImplicitLocOpBuilder &b, const Visit &visit) {
-  auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementType());
-  Values blocks;
-  for (auto [chunk, place] : llvm::zip(visit.chunks, visit.places))
-    blocks.push_back(LoadFragmentOp::create(b, type, viewOfBlock(b, place), chunk));
-  return blocks;
-}
-
-/// Where a chunk begins: waits for its copies, and starts later ones.
-void WarpStreamBuilder::awaitBlocks(ImplicitLocOpBuilder &b, Value bits, const Column &products, Progress &progress) {
-  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
-  Value begins = arith::AndIOp::create(b, hasProducts, beginsChunk(b, products));
-  progress.others = carryIf(b, begins, progress.others, [&] {
-    AwaitCopiesOp::create(b, chunksAhead() - 1);
-    BarrierOp::create(b, /*group=*/true);
-    const NextCopy copy = NextCopy::unpack(progress.others);
-    copyChunk(b, copy);
-    return copyAfter(b, copy).pack();
-  });
-}
-
-/// If the group has one row, it has a product in every column that it visits.
-void WarpStreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, ValueRange x, ValueRange blocks, Value bits,
-                                       Progress &progress) {
-  Column products = productsOf(b, bits, i32(b, 0));
-  for (auto [i, sum] : llvm::enumerate(progress.sums)) {
-    Value exists = rows() == 1 ? Value() : products.exists[i / parts()];
-    sum =
-        ProductOp::create(b, sumType(), blocks[i / parts()], /*a_cursor=*/Value(), x[i % parts()],
-                          /*b_cursor=*/Value(), sum, /*registers=*/Value(), exists, depth(), /*columns=*/IntegerAttr());
-  }
+/// Waits for the copies of a chunk, and starts later ones. Returns the next copy.
+WarpStreamBuilder::Values WarpStreamBuilder::beginChunk(ImplicitLocOpBuilder &b, const Progress &progress) {
+  AwaitCopiesOp::create(b, chunksAhead() - 1);
+  BarrierOp::create(b, /*group=*/true);
+  const NextCopy copy = NextCopy::unpack(progress.others);
+  copyChunk(b, copy);
+  return copyAfter(b, copy).pack();
 }
 
 } // namespace

@@ -3,7 +3,6 @@
 #include "StreamProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -95,20 +94,6 @@ Value StreamProgram::isBehind(ImplicitLocOpBuilder &b, Value place) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, i32(b, shape.chunkProducts));
 }
 
-StreamProgram::Position StreamProgram::positionOf(ImplicitLocOpBuilder &b, Value place, Value chunk) {
-  Values cursor = carryIf(b, isBehind(b, place), chunk, [&] { return Values{chunkBehind(b, chunk)}; });
-  return {remainder(b, place, shape.chunkProducts), cursor[0]};
-}
-
-Value StreamProgram::beginsChunk(ImplicitLocOpBuilder &b, const Column &products) {
-  Value first = products.places.front();
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, i32(b, 0));
-  if (rows() == 1)
-    return isFirst;
-  Value reachesNext = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, products.end(), i32(b, shape.chunkProducts));
-  return arith::OrIOp::create(b, isFirst, reachesNext);
-}
-
 Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value place) {
   MLIRContext *context = b.getContext();
   Value line = multiply(b, place, rowsOfBlock());
@@ -158,50 +143,6 @@ StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const
   scf::YieldOp::create(b, progress.pack({NextOp::create(b, columnRing, current), next}));
   slot = loop.getResult(slotIndex);
   return progress.unpack(loop.getResults());
-}
-
-StreamProgram::Progress StreamProgram::whileVisits(ImplicitLocOpBuilder &b, const Progress &progress, ValueRange visit,
-                                                   function_ref<Values(Progress &, ValueRange)> body) {
-  Values inits = progress.pack(visit);
-  TypeRange types = TypeRange(ValueRange(inits));
-  auto loop = scf::WhileOp::create(b, types, inits);
-  OpBuilder::InsertionGuard guard(b);
-  SmallVector<Location> locations(inits.size(), b.getLoc());
-  Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
-  Value bits = before->getArgument(progress.count() + 1);
-  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
-  scf::ConditionOp::create(b, hasProducts, before->getArguments());
-  Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
-  Progress carried = progress.unpack(after->getArguments());
-  Values next = body(carried, after->getArguments().drop_front(progress.count()));
-  scf::YieldOp::create(b, carried.pack(next));
-  return progress.unpack(loop.getResults());
-}
-
-/// The quotient of a number below 32. LLVM divides such a number in 8 bits, in twice as many instructions.
-static Value divideSmall(ImplicitLocOpBuilder &b, Value number, int64_t by) {
-  constexpr int64_t one = 1024;
-  return divide(b, multiply(b, number, (one + by - 1) / by), one);
-}
-
-/// Without bits the column is none of the stage, and its bits are none. The highest bit stands for that: of 0, the
-/// number of trailing zeros takes a second instruction.
-std::tuple<Value, Value, Value> StreamProgram::firstColumn(ImplicitLocOpBuilder &b, Value word) {
-  Value marked = arith::OrIOp::create(b, word, i32(b, INT32_MIN));
-  Value column = divideSmall(b, math::CountTrailingZerosOp::create(b, marked), rows());
-  Value shift = multiply(b, column, rows());
-  Value bits = remainder(b, arith::ShRUIOp::create(b, word, shift), int64_t(1) << rows());
-  return {column, bits, arith::XOrIOp::create(b, word, arith::ShLIOp::create(b, bits, shift))};
-}
-
-StreamProgram::Column StreamProgram::productsOf(ImplicitLocOpBuilder &b, Value bits, Value place) {
-  Column column = {{}, {place}};
-  for (int64_t row = 0; row < rows(); ++row) {
-    Value bit = remainder(b, divide(b, bits, int64_t(1) << row), 2);
-    column.exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));
-    column.places.push_back(add(b, column.places.back(), bit));
-  }
-  return column;
 }
 
 Value StreamProgram::loadColumn(ImplicitLocOpBuilder &b, Value slot, Value column, int64_t first, int64_t count) {

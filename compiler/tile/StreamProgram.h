@@ -30,7 +30,7 @@ protected:
     return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
   }
 
-  /// Where a product is in the stream of its group.
+  /// Where the next product is in the stream of its group.
   struct Position {
     mlir::Value place; // in its chunk
     mlir::Value chunk; // the cursor of that chunk in the ring of blocks
@@ -50,26 +50,10 @@ protected:
   /// Walks the stages of a window. `slot` becomes the one behind the last stage.
   Progress walkStages(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value &slot, Progress progress);
 
-  /// Walks the columns of a stage in which the group has products. `word` has the bits of the first column lowest.
+  /// Walks the columns of a stage in which the group has products. `word` has bits for all columns of the stage, those
+  /// of the first one lowest, and a bit of a column for each row.
   virtual Progress walkColumns(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value word,
                                Progress progress) = 0;
-
-  /// A loop over columns. It carries the progress and a visit: a column, the bits of its products, and other values. It
-  /// ends with a visit that has no bits. The body gives the next visit.
-  Progress whileVisits(mlir::ImplicitLocOpBuilder &b, const Progress &progress, mlir::ValueRange visit,
-                       mlir::function_ref<Values(Progress &progress, mlir::ValueRange visit)> body);
-  /// The first column of which a word has bits, those bits, and the word without them.
-  std::tuple<mlir::Value, mlir::Value, mlir::Value> firstColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value word);
-
-  /// The products of one column of X with the rows of the group.
-  struct Column {
-    Values exists; // i1 for each row
-    Values places; // those of each row's product and of the one behind the last, from the chunk of the first one on
-
-    mlir::Value end() const { return places.back(); }
-  };
-  /// `bits` has a bit for each row, and `place` is that of the first product.
-  Column productsOf(mlir::ImplicitLocOpBuilder &b, mlir::Value bits, mlir::Value place);
   /// A column of the stage as an operand, X^T: `count` of its rows from `first` on.
   mlir::Value loadColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value column, int64_t first,
                          int64_t count);
@@ -95,13 +79,8 @@ protected:
   mlir::Value chunkBehind(mlir::ImplicitLocOpBuilder &b, mlir::Value chunk) {
     return NextOp::create(b, blockRing, chunk, /*step=*/groups());
   }
-  /// Whether a place is in the chunk behind that of place 0.
+  /// Whether a place is behind those of a chunk.
   mlir::Value isBehind(mlir::ImplicitLocOpBuilder &b, mlir::Value place);
-  /// The position of a place that may be in the chunk behind `chunk`.
-  Position positionOf(mlir::ImplicitLocOpBuilder &b, mlir::Value place, mlir::Value chunk);
-  /// Whether a chunk begins at one of the products of a column, if it has any: at most one does. It is the chunk of
-  /// the first product or the one behind it.
-  mlir::Value beginsChunk(mlir::ImplicitLocOpBuilder &b, const Column &products);
   /// The part of a slot with the blocks of the product at a place of it.
   mlir::Value viewOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value place);
 

@@ -652,7 +652,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @product_c8 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @product_c7 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
     %zero = arith.constant 0 : i32
     %registers = sparsec.zero : !sparsec.accumulator<64, 64>

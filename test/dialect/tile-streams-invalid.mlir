@@ -14,34 +14,6 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @product_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
-    %true = arith.constant true
-    // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
-    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k> -> !sparsec.pending<64, 64>
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @product_c6_complete attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]> -> <64, 64, bf16, k>
-    %true = arith.constant true
-    // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
-    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k> -> !sparsec.accumulator<64, 64>
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   sparsec.program @copy_c4_warps attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>
@@ -123,7 +95,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @product_c7 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @product_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
@@ -137,7 +109,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @product_c7_view attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @product_c6_view attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>
@@ -151,7 +123,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @product_c7_order attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @product_c6_order attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, swizzle = 128>]>

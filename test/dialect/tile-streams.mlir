@@ -1,8 +1,8 @@
 // RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
 
 // Programs by streams have what others have not: entries of the plan, fragments of X^T, copies of blocks in lines and
-// into parts of a buffer, products that depend on a condition, accumulators of the transposed result. With mma.sync they
-// also have warps beside a producer, whose B operands are fragments.
+// into parts of a buffer, accumulators of the transposed result. With mma.sync they also have warps beside a producer,
+// whose B operands are fragments.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>
 gpu.module @kernels {
@@ -24,7 +24,6 @@ gpu.module @kernels {
       %chunk = sparsec.read_plan chunk_offsets[%i]
       // CHECK: sparsec.read_plan chunk_blocks[
       %block = sparsec.read_plan chunk_blocks[%chunk]
-      %exists = arith.cmpi ne, %word, %block : i32
       %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
       %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]>
       %part = sparsec.view %columns rows(%column) {index = 0 : i64} : <4, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> <32, 128, bf16, mn>
@@ -32,8 +31,8 @@ gpu.module @kernels {
       %fragment = sparsec.load_fragment %part[%slot] : <32, 128, bf16, mn> -> <128, 32, bf16>
       %b = sparsec.view %blocks rows(%i) {index = 0 : i64} : <9, [!sparsec.buffer<128, 32, bf16, strip = 64>]> -> <32, 32, bf16, k>
       %zero = sparsec.zero : !sparsec.accumulator<128, 32>
-      // CHECK: sparsec.product {{.*}} if %{{.*}} {depth = 32 : i64}
-      %p = sparsec.product %fragment, %b[%c], %zero if %exists {depth = 32 : i64} : !sparsec.fragment<128, 32, bf16>, !sparsec.view<32, 32, bf16, k>, !sparsec.accumulator<128, 32> -> !sparsec.pending<128, 32>
+      // CHECK: sparsec.product {{.*}} {depth = 32 : i64}
+      %p = sparsec.product %fragment, %b[%c], %zero {depth = 32 : i64} : !sparsec.fragment<128, 32, bf16>, !sparsec.view<32, 32, bf16, k>, !sparsec.accumulator<128, 32> -> !sparsec.pending<128, 32>
       %sum = sparsec.await %p {outstanding = 0 : i64} : <128, 32> -> !sparsec.accumulator<128, 32>
       // CHECK: sparsec.store {{.*}} {block_rows = 32 : i64, broadcast = [], lines, swapped}
       sparsec.store %sum to %y[%i, %i, %i] part %i at(%i, %i) attributes {block_rows = 32 : i64, broadcast = [], lines, swapped} : <128, 32> -> tensor<?x?xbf16> {
@@ -81,8 +80,8 @@ gpu.module @warps {
       // CHECK: sparsec.load_fragment %{{.*}}[%{{.*}}] {as_b} : <64, 16, bf16, k> -> <64, 16, bf16>
       %b = sparsec.load_fragment %part[%slot] {as_b} : <64, 16, bf16, k> -> <64, 16, bf16>
       %none = sparsec.zero : !sparsec.accumulator<16, 64>
-      // CHECK: sparsec.product %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{.*}} if %{{.*}} {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>
-      %sum = sparsec.product %a, %b, %none if %exists {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>, !sparsec.accumulator<16, 64> -> !sparsec.accumulator<16, 64>
+      // CHECK: sparsec.product %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{.*}} {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>
+      %sum = sparsec.product %a, %b, %none {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>, !sparsec.accumulator<16, 64> -> !sparsec.accumulator<16, 64>
       sparsec.release %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
     }
     sparsec.role "x" thread(1) registers(40) {

@@ -91,16 +91,6 @@ sparsec.kernel @products_of_stage(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x:
 
 // -----
 
-// Those of two columns may be in three chunks.
-// expected-error @+1 {{planned_schedules expects block_stages to be between 3 and 32, but got 2}}
-sparsec.kernel @chunks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 2>]} {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
-  sparsec.return %0 : tensor<?x?xbf16>
-}
-
-// -----
-
 // With mma.sync every warp copies its own blocks.
 // expected-error @+1 {{planned_schedules expects blocks of 16x16 for walk = streams with mma_sync, but got 32x32}}
 sparsec.kernel @warp_blocks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
@@ -138,9 +128,9 @@ sparsec.kernel @warp_cluster(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tens
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects products of a column to be between 1 and 4, but got 5}}
+// expected-error @+1 {{planned_schedules expects products of a column to be between 1 and 1, but got 2}}
 sparsec.kernel @products_of_warp(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 320, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 8, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
@@ -152,5 +142,15 @@ sparsec.kernel @products_of_warp(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: 
 sparsec.kernel @turns(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// A warp copies X, and one for each group its blocks.
+// expected-error @+1 {{planned_schedules expects consumers_m to be between 1 and 3, but got 4}}
+sparsec.kernel @groups(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 256, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 4, consumers_n = 1, producer_registers = 32, consumer_registers = 112, walk = streams, block_stages = 2>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }

@@ -25,6 +25,13 @@ sparsec.kernel @rows_of_k(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// CHECK-LABEL: sparsec.kernel @rows_of_k_32(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = streams, block_stages = 3>]
+sparsec.kernel @rows_of_k_32(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Blocks of another size have none.
 // CHECK-LABEL: sparsec.kernel @block16x32(
 // CHECK-NOT: planned_schedules

@@ -117,7 +117,7 @@ KERNELS = {
 }
 # Hand-written schedules of some of them, for the plans of patterns.
 PLANNED = {
-    Spmm("bf16", "16x16", "kn_mn", "same", "gelu"): {"tile_m": 384, "tile_n": 64, "stages": 5, "block_stages": 5},
+    Spmm("bf16", "16x16", "kn_mn", "same", "gelu"): {"tile_m": 128, "tile_n": 64, "stages": 5, "block_stages": 5},
     Spmm("f16", "16x16", "nk_nm", "f32", "bias"): {"tile_m": 128, "tile_n": 256, "stages": 4, "cluster": 2,
                                                    "block_stages": 3},
 }

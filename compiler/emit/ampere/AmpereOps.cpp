@@ -40,15 +40,10 @@ void AmpereOps::emitLoadFragment(LoadFragmentOp op) {
 
 void AmpereOps::emitProduct(ProductOp op) {
   Values sums = op.getAccumulator() ? Values(values.of(op.getAccumulator())) : values.zeroSums(op.getType());
-  auto multiply = [&] { return product(op, sums); };
-  if (!op.getCondition())
-    return values.set(op, multiply());
-  values.set(
-      op, b.ifThenElse(values.one(op.getCondition()), values.flatTypes(op.getType()), multiply, [&] { return sums; }));
+  values.set(op, product(op, sums));
 }
 
-/// The sums after a product.
-Values AmpereOps::product(ProductOp op, ValueRange sums) {
+KernelBuilder::Values AmpereOps::product(ProductOp op, ValueRange sums) {
   if (!op.getBCursor())
     return emitMmaProduct(b, cast<FragmentType>(op.getB().getType()), values.of(op.getA()), values.of(op.getB()), sums,
                           op.getDepth());

@@ -23,6 +23,7 @@ public:
 
 private:
   MmaOperand operandOf(mlir::Value view, mlir::Value cursor);
+  /// The sums after a product.
   KernelBuilder::Values product(ProductOp op, mlir::ValueRange sums);
 };
 

@@ -39,17 +39,8 @@ void HopperOps::emitProduct(ProductOp op) {
   auto type = cast<PendingType>(op.getType());
   WgmmaShape shape = {type.getRows(), type.getColumns(), int64_t(op.getColumns().value_or(type.getColumns())),
                       int64_t(op.getDepth()), startsAtZero};
-  auto issue = [&] {
-    if (op.getACursor())
-      return emitWgmmaProduct(b, shape, operandOf(op.getA(), op.getACursor()), x, sum);
-    return emitWgmmaProduct(b, shape, values.of(op.getA()), x, sum);
-  };
-  if (!op.getCondition())
-    return values.set(op, issue());
-  using Values = KernelBuilder::Values;
-  values.set(op, b.ifThenElse(
-                     values.one(op.getCondition()), sum.getType(), [&] { return Values{issue()}; },
-                     [&] { return Values{sum}; }));
+  values.set(op, op.getACursor() ? emitWgmmaProduct(b, shape, operandOf(op.getA(), op.getACursor()), x, sum)
+                                 : emitWgmmaProduct(b, shape, values.of(op.getA()), x, sum));
 }
 
 void HopperOps::emitAwait(AwaitOp op) {
