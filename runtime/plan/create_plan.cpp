@@ -143,16 +143,20 @@ void makeStreams(const PlanInput &input, const sparsec_stage_info_t &stage, cons
     arrays.streams = {};
 }
 
-/// Only for windows of a product whose number of tiles is known.
-int64_t shortWindows(const PlanInput &input, const Variant &variant, const MatrixRows &matrix,
-                     const VariantPlan &part) {
+/// The windows are of different sizes only for a product whose number of tiles is known.
+RowOrder rowOrderOf(const PlanInput &input, const Variant &variant, const MatrixRows &matrix, const VariantPlan &part,
+                    PlanProgress &progress) {
   const sparsec_stage_info_t &stage = *variant.first().info;
+  RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); }};
   if (takesStreams(*variant.info) || !input.mayReorderRows() || !isKnown(part.tiles))
-    return 0;
-  const WindowLoad load = {tileGrid(input.kernel, stage, input.problem).panels, part.workers,
+    return order;
+  const WindowLoad load = {tileGrid(input.kernel, stage, input.problem).panels, variant.first().residentWorkers,
                            input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_COLUMN),
                            input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD)};
-  return chooseShortWindows(matrix.pattern, stage.tile_m / matrix.rowsOfBlock, load);
+  const int64_t groups = stage.tile_m / matrix.rowsOfBlock;
+  order.shortWindows = chooseShortWindows(matrix.pattern, groups, load);
+  order.power = powerOfColumns({matrix.pattern.blockRows, groups, order.shortWindows}, load);
+  return order;
 }
 
 void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part) {
@@ -228,8 +232,7 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
   }
   const MatrixRows &matrix = *input.matrixOf(variant);
   const sparsec_stage_info_t &stage = *variant.first().info;
-  RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); },
-                    shortWindows(input, variant, matrix, part)};
+  RowOrder order = rowOrderOf(input, variant, matrix, part, progress);
   if (hasStreams)
     makeStreams(input, stage, matrix, std::move(order), arrays);
   else

@@ -48,8 +48,10 @@ void setWindows(const sparsec_kernel_s &kernel, const Variant &variant, const Pr
                 int64_t columns, VariantPlan &part) {
   part.windows = windows;
   part.columns = columns;
-  if (isKnown(part.tiles))
-    part.tiles = tileGridOf(kernel, *variant.first().info, problem, windows).tiles();
+  if (!isKnown(part.tiles))
+    return;
+  part.tiles = tileGridOf(kernel, *variant.first().info, problem, windows).tiles();
+  part.workers = std::min(variant.first().residentWorkers, part.tiles);
 }
 
 VariantPlan planWithoutSections(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem) {

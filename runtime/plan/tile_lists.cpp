@@ -19,6 +19,11 @@ namespace {
 constexpr int64_t sortedTilesPerWorker = 4;
 /// Lists of whole panels whose balance is below this are made in other orders too.
 constexpr double goodBalance = 0.95;
+/// Loads that are as level as this stay as they are.
+constexpr double levelBalance = 0.999;
+/// The effort to level loads, in comparisons of two units. It is counted, not timed, so that lists do not depend on how
+/// busy the machine is. 1000 comparisons take about a microsecond.
+constexpr int64_t mostComparisons = int64_t(1) << 21;
 /// A tile that takes more than such a part of a worker's time is heavy.
 constexpr double heavyParts[] = {0.25, 0.0625};
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
@@ -181,10 +186,85 @@ double balanceOf(const std::vector<uint64_t> &loads) {
   return double(sum) / (double(largest) * double(loads.size()));
 }
 
+/// Levels the loads of an assignment: the worker with the largest load gives a unit to another one, and gets a less
+/// costly unit of the same panel for it. What runs at about the same time stays the same, and so does what it shares in
+/// the L2 cache.
+class LoadLevelling {
+public:
+  LoadLevelling(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, Assignment &assignment)
+      : units(units), costs(costs), assignment(assignment), unitsOf(assignment.loads.size()) {
+    for (uint32_t unit = 0; unit < units.size(); ++unit) {
+      unitsOf[assignment.owners[unit]].push_back(unit);
+      if (units[unit].panel >= ofPanel.size())
+        ofPanel.resize(units[unit].panel + 1);
+      ofPanel[units[unit].panel].push_back(unit);
+    }
+  }
+
+  /// The tiles of each unit of a panel count `tilesOf(panel)` times.
+  template <typename TilesOf> void run(const TilesOf &tilesOf) {
+    const uint64_t sum = std::accumulate(assignment.loads.begin(), assignment.loads.end(), uint64_t(0));
+    const double enough = double(sum) / (levelBalance * double(assignment.loads.size()));
+    for (int64_t comparisons = 0; comparisons < mostComparisons;) {
+      const auto largest = std::max_element(assignment.loads.begin(), assignment.loads.end());
+      const auto worker = uint32_t(largest - assignment.loads.begin());
+      Swap best = {0, 0, 0, *largest};
+      for (uint32_t place = 0; place < unitsOf[worker].size(); ++place)
+        findBetter(worker, place, tilesOf, best, comparisons);
+      if (double(*largest) <= enough || best.largestLoad == *largest)
+        return;
+      swap(worker, best);
+    }
+  }
+
+private:
+  /// A unit of a worker, by its place there, and another one; the larger of both loads after a swap.
+  struct Swap {
+    uint32_t place, other;
+    uint64_t difference, largestLoad;
+  };
+
+  template <typename TilesOf>
+  void findBetter(uint32_t worker, uint32_t place, const TilesOf &tilesOf, Swap &best, int64_t &comparisons) const {
+    const uint32_t unit = unitsOf[worker][place];
+    const std::vector<uint32_t> &others = ofPanel[units[unit].panel];
+    comparisons += int64_t(others.size());
+    for (uint32_t other : others) {
+      if (costs[other] >= costs[unit])
+        continue;
+      const uint64_t difference = uint64_t(costs[unit] - costs[other]) * tilesOf(units[unit].panel);
+      const uint64_t load =
+          std::max(assignment.loads[worker] - difference, assignment.loads[assignment.owners[other]] + difference);
+      if (load < best.largestLoad)
+        best = {place, other, difference, load};
+    }
+  }
+
+  void swap(uint32_t worker, const Swap &best) {
+    const uint32_t unit = unitsOf[worker][best.place], partner = assignment.owners[best.other];
+    assignment.loads[worker] -= best.difference;
+    assignment.loads[partner] += best.difference;
+    unitsOf[worker][best.place] = best.other;
+    *std::find(unitsOf[partner].begin(), unitsOf[partner].end(), best.other) = unit;
+    std::swap(assignment.owners[unit], assignment.owners[best.other]);
+  }
+
+  const std::vector<Tile> &units;
+  const std::vector<uint32_t> &costs;
+  Assignment &assignment;
+  std::vector<std::vector<uint32_t>> unitsOf; // by worker
+  std::vector<std::vector<uint32_t>> ofPanel;
+};
+
 template <typename PanelsOf>
 TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
-                    const PanelsOf &panelsOf) {
+                    const PanelsOf &panelsOf, bool levelsLoads = false) {
   Assignment assignment = assignUnits(units, costs, workers, panelsOf);
+  if (levelsLoads)
+    LoadLevelling(units, costs, assignment).run([&](uint32_t panel) {
+      const PanelRange panels = panelsOf(Tile{0, panel});
+      return panels.end - panels.begin;
+    });
   TileLists lists = {std::vector<uint32_t>(workers + 1), {}, balanceOf(assignment.loads)};
   std::partial_sum(assignment.counts.begin(), assignment.counts.end(), lists.offsets.begin() + 1);
   lists.tiles.resize(lists.offsets.back());
@@ -234,7 +314,9 @@ TileLists makeTileLists(const TileListInput &input) {
     for (size_t i = 0; i < units.size(); ++i)
       costs[i] = input.rowCosts[units[i].row];
     change(units, costs);
-    return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
+    return listUnits(
+        units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); },
+        /*levelsLoads=*/input.groupRows == 0);
   };
   auto levelled = [&](auto &units, auto &costs) { levelEnd(units, costs, input.workers); };
   if (input.groupRows != 0) {

@@ -48,7 +48,8 @@ TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, in
 /// falling cost, and where they still are, with the tiles first that take much of a worker's time, if these are better.
 /// With `groupRows` in groups of tile rows, as a dense product does, always with the last few tiles by falling cost.
 /// Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that takes less time, and is a little
-/// less even.
+/// less even. Without groups the worker with the most work then swaps tiles with others, as long as that makes its load
+/// less.
 TileLists makeTileLists(const TileListInput &input);
 
 /// Lists for results of any number of panels: workers run the lists of a period of `grid.panels` panels again and

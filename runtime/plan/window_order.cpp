@@ -40,25 +40,30 @@ private:
   std::vector<uint64_t> bits;
 };
 
-/// An order of the rows, with the sum of its windows' columns. Every window knows which columns some of its rows have,
-/// and which columns a single one has: what a swap changes then does not depend on how many rows a window has.
+/// An order of the rows, with the columns of its windows. Every window knows which columns some of its rows have, and
+/// which columns a single one has: what a swap changes then does not depend on how many rows a window has.
 class Order {
 public:
   Order(const RowSets &sets, std::vector<int32_t> rows, const WindowShape &shape)
-      : sets(sets), rows(std::move(rows)), shape(shape), windowOf(shape.rows),
+      : sets(sets), rows(std::move(rows)), shape(shape), windowOf(shape.rows), columns(shape.count()),
         bits(2 * shape.count() * sets.wordCount()) {
     for (int64_t position = 0; position < shape.rows; ++position)
       windowOf[position] = int32_t(shape.windowOf(position));
     for (int64_t window = 0; window < windowCount(); ++window) {
       update(window);
       for (int64_t word = 0; word < sets.wordCount(); ++word)
-        columns += std::popcount(anyOf(window)[word]);
+        columns[window] += std::popcount(anyOf(window)[word]);
     }
   }
 
   int64_t rowCount() const { return int64_t(rows.size()); }
   int64_t windowCount() const { return shape.count(); }
-  int64_t columnCount() const { return columns; }
+  int64_t columnCount() const { return std::accumulate(columns.begin(), columns.end(), int64_t(0)); }
+  /// The cost of the order, if `costs` has that of a window by its columns.
+  double costBy(const std::vector<double> &costs) const {
+    return std::accumulate(columns.begin(), columns.end(), 0.0,
+                           [&](double sum, int64_t count) { return sum + costs[count]; });
+  }
   std::vector<int32_t> take() {
     // Which group of a window has which row changes nothing: rows in their own order read W from front to back.
     for (int64_t window = 0; window < windowCount(); ++window)
@@ -66,18 +71,21 @@ public:
     return std::move(rows);
   }
 
-  /// Swaps two rows unless `isAccepted(growth)` of the sum is false. Returns the effort.
-  template <typename IsAccepted> int64_t trySwap(int64_t a, int64_t b, const IsAccepted &isAccepted) {
+  /// Swaps two rows unless `isAccepted(growth)` of the cost is false. Returns the effort.
+  template <typename IsAccepted>
+  int64_t trySwap(int64_t a, int64_t b, const std::vector<double> &costs, const IsAccepted &isAccepted) {
     const int64_t windowA = windowOf[a], windowB = windowOf[b];
     if (windowA == windowB)
       return operationsPerSwap;
-    const int64_t growth = growthOfSwap(a, b);
-    if (!isAccepted(growth))
+    const int64_t columnsA = columns[windowA] + growthOf(windowA, rows[a], rows[b]);
+    const int64_t columnsB = columns[windowB] + growthOf(windowB, rows[b], rows[a]);
+    if (!isAccepted(costs[columnsA] - costs[columns[windowA]] + costs[columnsB] - costs[columns[windowB]]))
       return effortOfTry();
     std::swap(rows[a], rows[b]);
     update(windowA);
     update(windowB);
-    columns += growth;
+    columns[windowA] = columnsA;
+    columns[windowB] = columnsB;
     return effortOfTry() + 2 * sets.wordCount() * (2 * shape.groups + 1);
   }
 
@@ -88,16 +96,13 @@ private:
   uint64_t *anyOf(int64_t window) { return bits.data() + 2 * window * sets.wordCount(); }
   uint64_t *onceOf(int64_t window) { return anyOf(window) + sets.wordCount(); }
 
-  int64_t growthOfSwap(int64_t a, int64_t b) {
-    const uint64_t *rowA = sets.of(rows[a]), *rowB = sets.of(rows[b]);
-    const uint64_t *anyA = anyOf(windowOf[a]), *anyB = anyOf(windowOf[b]);
-    const uint64_t *onceA = onceOf(windowOf[a]), *onceB = onceOf(windowOf[b]);
+  /// The columns that a window gains if one of its rows leaves it and another one joins.
+  int64_t growthOf(int64_t window, int32_t leaving, int32_t joining) {
+    const uint64_t *left = sets.of(leaving), *joined = sets.of(joining), *any = anyOf(window), *once = onceOf(window);
     int64_t growth = 0;
-    for (int64_t word = 0; word < sets.wordCount(); ++word) {
-      const uint64_t onlyA = rowA[word] & ~rowB[word], onlyB = rowB[word] & ~rowA[word];
-      growth += std::popcount((onlyA & ~anyB[word]) | (onlyB & ~anyA[word]));
-      growth -= std::popcount((onlyA & onceA[word]) | (onlyB & onceB[word]));
-    }
+    for (int64_t word = 0; word < sets.wordCount(); ++word)
+      growth += std::popcount(joined[word] & ~left[word] & ~any[word]) -
+                std::popcount(left[word] & ~joined[word] & once[word]);
     return growth;
   }
 
@@ -120,13 +125,22 @@ private:
   std::vector<int32_t> rows;
   WindowShape shape;
   std::vector<int32_t> windowOf; // by position
+  std::vector<int64_t> columns;  // by window
   std::vector<uint64_t> bits;
-  int64_t columns = 0;
 };
 
-/// Simulated annealing: random swaps of rows. Those that need more columns are accepted less and less often. The
-/// temperature falls after each stage.
-void anneal(Order &order, int64_t operations, const OrderProgress &progress) {
+/// What a window costs, by its columns: the sum over all windows is to become small. The power says how much more a
+/// long window counts than a short one. A column more costs about 1, whatever the power.
+std::vector<double> costsOfWindows(int64_t blockColumns, double columnsPerWindow, double power) {
+  std::vector<double> costs(blockColumns + 1);
+  for (int64_t columns = 0; columns <= blockColumns; ++columns)
+    costs[columns] = columnsPerWindow / power * std::pow(double(columns) / columnsPerWindow, power);
+  return costs;
+}
+
+/// Simulated annealing: random swaps of rows. Those that cost more are accepted less and less often. The temperature
+/// falls after each stage.
+void anneal(Order &order, const std::vector<double> &costs, int64_t operations, const OrderProgress &progress) {
   std::mt19937_64 random(1); // its numbers are the same everywhere
   auto below = [](uint64_t half, int64_t limit) { return int64_t((half & UINT32_MAX) * uint64_t(limit) >> 32); };
   const double columnsPerWindow = double(order.columnCount()) / double(order.windowCount());
@@ -135,15 +149,15 @@ void anneal(Order &order, int64_t operations, const OrderProgress &progress) {
   int64_t effort = 0;
   for (int stage = 0; stage < orderStages; ++stage) {
     const double temperature = first * std::pow(last / first, double(stage) / (orderStages - 1));
-    auto isAccepted = [&](int64_t growth) {
+    auto isAccepted = [&](double growth) {
       if (growth <= 0)
         return true;
-      const double limit = double(growth) / temperature;
+      const double limit = growth / temperature;
       return limit < 16 && std::exp(-limit) > double(random() >> 11) * 0x1p-53;
     };
     while (effort < operations / orderStages * (stage + 1)) {
       const uint64_t bits = random();
-      effort += order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), isAccepted);
+      effort += order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), costs, isAccepted);
     }
     if (progress && !progress())
       return;
@@ -160,7 +174,7 @@ std::vector<int32_t> rowsByLength(const BlockPattern &pattern) {
 
 } // namespace
 
-std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const WindowShape &shape,
+std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const WindowShape &shape, double power,
                                          const OrderProgress &progress) {
   std::vector<int32_t> own(pattern.blockRows);
   std::iota(own.begin(), own.end(), 0);
@@ -169,12 +183,14 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const Wind
     return own;
   const RowSets sets(pattern);
   const Order unchanged(sets, own, shape);
+  const auto columnsPerWindow = double(unchanged.columnCount()) / double(shape.count());
+  const std::vector<double> costs = costsOfWindows(pattern.blockColumns, std::max(columnsPerWindow, 1.0), power);
   // Rows of about the same length take about the same time, and long rows together need fewer columns than apart.
   const Order byLength(sets, rowsByLength(pattern), shape);
-  Order order = byLength.columnCount() <= unchanged.columnCount() ? byLength : unchanged;
+  Order order = byLength.costBy(costs) <= unchanged.costBy(costs) ? byLength : unchanged;
   const int64_t operations = std::max(operationsPerBlock * blocks, leastOperations);
-  anneal(order, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
-  return order.columnCount() < unchanged.columnCount() ? order.take() : own;
+  anneal(order, costs, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
+  return order.costBy(costs) < unchanged.costBy(costs) ? order.take() : own;
 }
 
 std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, const RowOrder &order) {
@@ -182,7 +198,7 @@ std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, 
   std::vector<int32_t> rows(pattern.blockRows);
   std::iota(rows.begin(), rows.end(), 0);
   if (order.mayReorder)
-    rows = orderRowsForWindows(pattern, shape, order.progress);
+    rows = orderRowsForWindows(pattern, shape, order.power, order.progress);
   std::vector<int32_t> places(shape.count() * groups, -1);
   for (int64_t window = 0; window < shape.count(); ++window)
     std::copy(rows.begin() + shape.begin(window), rows.begin() + shape.begin(window + 1),

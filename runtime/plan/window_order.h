@@ -39,12 +39,14 @@ struct RowOrder {
   bool mayReorder = false;
   OrderProgress progress; // may be empty
   int64_t shortWindows = 0;
+  /// The sum over the windows of the columns that their rows need, each to this power, becomes small. With 1 windows
+  /// need few columns together; with more the longest window does not need many more than the others.
+  double power = 1;
 };
 
-/// All block rows, window after window. The sum over the windows of the columns that their rows need is small: at most
-/// that of rows in their own order. The same input gives the same order. Takes about 10 ms, or up to 100 ms for 100 000
-/// blocks if that is more.
-std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const WindowShape &shape,
+/// All block rows, window after window. The sum of powers (see RowOrder) is at most that of rows in their own order.
+/// The same input gives the same order. Takes about 10 ms, or up to 100 ms for 100 000 blocks if that is more.
+std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const WindowShape &shape, double power,
                                          const OrderProgress &progress = {});
 
 /// The block row of every group of every window; -1 where there is none. In their own order, or in that of

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <queue>
 #include <span>
 
 namespace sparsec::runtime {
@@ -148,59 +146,81 @@ uint64_t windowCost(uint64_t columns, uint64_t blocks, uint32_t columnCost, uint
   return std::max(columnCost * columns, 100 * blocks) + 100 * uint64_t(tileOverhead);
 }
 
-/// A window of `rows` block rows whose blocks are at random columns.
-struct ExpectedWindow {
-  ExpectedWindow(const BlockPattern &pattern, int64_t rows) {
+/// The costs of windows of `rows` block rows whose blocks are at random columns: a mean, and a standard deviation.
+struct ExpectedCosts {
+  ExpectedCosts(const BlockPattern &pattern, int64_t rows, const WindowLoad &load) {
     const auto width = double(pattern.blockColumns);
     const double density = double(pattern.count()) / (double(pattern.blockRows) * width);
-    columns = uint64_t(width * (1 - std::pow(1 - density, double(rows))));
-    blocks = uint64_t(double(rows) * density * width);
+    const double absence = std::pow(1 - density, double(rows)), columns = width * (1 - absence);
+    const double blocks = double(rows) * density * width;
+    loadsBound = load.columnCost * columns > 100 * blocks;
+    mean = (loadsBound ? load.columnCost * columns : 100 * blocks) + 100 * double(load.tileOverhead);
+    deviation = loadsBound ? load.columnCost * std::sqrt(columns * absence) : 100 * std::sqrt(blocks * (1 - density));
   }
-  uint64_t columns, blocks;
+  bool loadsBound; // loads of columns take longer than the products
+  double mean, deviation;
 };
 
-/// The time of all tiles if each worker takes the next one when it is free.
-uint64_t timeOfTiles(const BlockPattern &pattern, const WindowShape &shape, const WindowLoad &load) {
-  std::vector<uint64_t> costs(shape.groups + 1); // by rows
-  for (int64_t rows = 1; rows <= shape.groups; ++rows) {
-    const ExpectedWindow window(pattern, rows);
-    costs[rows] = windowCost(window.columns, window.blocks, load.columnCost, load.tileOverhead);
+/// The expected time of all tiles, where workers with many tiles have those that cost least. A worker has a single tile
+/// only if the order of rows levels the windows (powerOfColumns).
+double timeOfTiles(const WindowShape &shape, const std::vector<ExpectedCosts> &byRows, const WindowLoad &load) {
+  const int64_t windows = shape.count();
+  if (windows * load.panels <= load.workers)
+    return byRows[shape.begin(1)].mean;
+  std::vector<double> costs(windows);
+  std::vector<int64_t> seen(byRows.size()), counts(byRows.size());
+  auto rowsOf = [&](int64_t window) { return shape.begin(window + 1) - shape.begin(window); };
+  for (int64_t window = 0; window < windows; ++window)
+    ++counts[rowsOf(window)];
+  for (int64_t window = 0; window < windows; ++window) {
+    // Costs of as many rows are spread evenly around their mean, from -sqrt(3) to sqrt(3) deviations.
+    const int64_t rows = rowsOf(window);
+    const double place = (2 * double(seen[rows]++) + 1) / double(counts[rows]) - 1;
+    costs[window] = byRows[rows].mean + std::sqrt(3.0) * place * byRows[rows].deviation;
   }
-  std::priority_queue<uint64_t, std::vector<uint64_t>, std::greater<>> ends(
-      {}, std::vector<uint64_t>(size_t(load.workers))); // by worker
-  uint64_t last = 0;
-  for (int64_t panel = 0; panel < load.panels; ++panel)
-    for (int64_t window = 0; window < shape.count(); ++window) {
-      const uint64_t end = ends.top() + costs[shape.begin(window + 1) - shape.begin(window)];
-      ends.pop();
-      ends.push(end);
-      last = std::max(last, end);
-    }
-  return last;
+  std::sort(costs.begin(), costs.end());
+  const int64_t tiles = windows * load.panels, most = ceilDivide(tiles, load.workers);
+  const int64_t withMost = tiles - load.workers * (most - 1); // workers
+  double sum = 0, sumOfLeast = 0;
+  int64_t left = most * withMost;
+  for (double cost : costs) {
+    const int64_t taken = std::min(left, load.panels);
+    left -= taken;
+    sumOfLeast += cost * double(taken);
+    sum += cost * double(load.panels);
+  }
+  return std::max(sum / double(load.workers), sumOfLeast / double(withMost));
 }
 
 } // namespace
 
 int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const WindowLoad &load) {
   // With more tiles for a worker one of them is a small part of its time.
-  constexpr int64_t mostTiles = 32, mostShortWindows = 40, fewTiles = 2;
+  constexpr int64_t mostTiles = 32, mostShortWindows = 40, fewTiles = 6;
   WindowShape shape = {pattern.blockRows, groups};
-  if (pattern.count() == 0 || groups < 2 || load.panels * shape.count() > mostTiles * load.workers)
+  const int64_t tiles = load.panels * shape.count();
+  if (pattern.count() == 0 || groups < 2 || tiles == 0 || tiles > mostTiles * load.workers)
     return 0;
-  // Where the loads of columns bound a tile, a shorter window loads nearly as many columns. It then pays only if each
-  // worker has few tiles, so that one tile less counts.
-  const ExpectedWindow full(pattern, groups);
-  const bool haveFewTiles = load.panels * shape.count() <= fewTiles * load.workers;
-  if (load.columnCost * full.columns > 100 * full.blocks && !haveFewTiles)
+  std::vector<ExpectedCosts> costs;
+  for (int64_t rows = 0; rows <= groups; ++rows)
+    costs.emplace_back(pattern, rows, load);
+  const bool haveFewTiles = tiles <= fewTiles * load.workers;
+  if (costs.back().loadsBound && !haveFewTiles)
     return 0;
-  int64_t best = 0;
-  uint64_t leastTime = timeOfTiles(pattern, shape, load);
-  for (shape.shortWindows = 1; shape.shortWindows <= std::min(mostShortWindows, shape.count()); ++shape.shortWindows)
-    if (const uint64_t time = timeOfTiles(pattern, shape, load); time < leastTime) {
+  int64_t best = 0; // short windows are the last ones
+  double leastTime = timeOfTiles(shape, costs, load);
+  const int64_t most = haveFewTiles ? ceilDivide(pattern.blockRows, groups - 1) : mostShortWindows;
+  for (shape.shortWindows = 1; shape.shortWindows <= std::min(most, shape.count()); ++shape.shortWindows)
+    if (const double time = timeOfTiles(shape, costs, load); time < leastTime) {
       best = shape.shortWindows;
       leastTime = time;
     }
   return best;
+}
+
+double powerOfColumns(const WindowShape &shape, const WindowLoad &load) {
+  constexpr double powerOfSingleTiles = 8; // a larger one needs more columns, and levels no further
+  return shape.count() * load.panels <= load.workers ? powerOfSingleTiles : 1;
 }
 
 std::vector<uint32_t> windowCosts(const Windows &windows, uint32_t columnCost, uint32_t tileOverhead) {

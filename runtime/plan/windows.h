@@ -52,8 +52,13 @@ struct WindowLoad {
 
 /// How many windows have one row less than `groups` (WindowShape), so that the last tiles of all workers end together:
 /// as many as let the last tile end soonest, if columns have blocks at random. 0 where there are many tiles for each
-/// worker, and where loads of columns bound the time: a row that shares them with fewer others makes it longer.
+/// worker, and where loads of columns bound the time: a row that shares them with fewer others makes it longer. That
+/// pays only if each worker has so few tiles that one less counts.
 int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const WindowLoad &load);
+
+/// The power of RowOrder for these windows. Where each worker has at most one tile, the longest window bounds the time.
+/// With more tiles their differences let the lists of tiles become level.
+double powerOfColumns(const WindowShape &shape, const WindowLoad &load);
 
 /// The time that each window takes, in hundredths of the product of a block: it loads columns and multiplies blocks at
 /// the same time. See sparsec_plan_cost_key_t for the other two.

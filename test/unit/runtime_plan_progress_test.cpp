@@ -32,7 +32,7 @@ struct Listener {
 
 class Progress : public StaticPlanOnFake {
 protected:
-  void SetUp() override { loadWithPattern(linearWithWindows(), 12); }
+  void SetUp() override { loadWithPattern(linearWithWindows(), 12, fewMultiprocessors); }
 
   Listener listenTo(uint32_t flags) {
     Listener listener;

@@ -14,7 +14,7 @@ namespace {
 
 class Reason : public StaticPlanOnFake {
 protected:
-  void SetUp() override { loadWithPattern(linearWithWindows(), 12); }
+  void SetUp() override { loadWithPattern(linearWithWindows(), 12, fewMultiprocessors); }
 
   std::string reason(size_t variant = 0) { return planInfo(variant).reason; }
 
@@ -23,7 +23,7 @@ protected:
     for (sparsec_plan_cost_info_t &cost : info.planCosts)
       if (cost.key == key)
         cost.value = value;
-    loadWithPattern(info, 12);
+    loadWithPattern(info, 12, fewMultiprocessors);
   }
 };
 
@@ -45,7 +45,7 @@ TEST_F(Reason, OfWindows) {
 
 TEST_F(Reason, OfWindowsThatShareFewColumns) {
   for (uint32_t percentage : {225u, 226u}) { // 9 blocks, 4 columns
-    loadWithPattern(withWindowSharing(linearWithWindows(), percentage), 12);
+    loadWithPattern(withWindowSharing(linearWithWindows(), percentage), 12, fewMultiprocessors);
     ASSERT_OK(createPlanWith(staticPattern));
     EXPECT_EQ(planInfo().windows, percentage == 225 ? 2 : 0);
     EXPECT_EQ(reason(), percentage == 225 ? "windows: 2.25 blocks per column; lists: the costs of all tiles are known"
@@ -70,7 +70,7 @@ TEST_F(Reason, OfADensityFromWhichDenseProductsAreFaster) {
     LaunchInfoBuilder info = linearWithWindows();
     info.planCosts.push_back({SPARSEC_PLAN_COST_DENSE_DENSITY, percentage}); // behind the other costs of windows
     ++info.variants.front().plan_cost_count;
-    loadWithPattern(info, 12);
+    loadWithPattern(info, 12, fewMultiprocessors);
     ASSERT_OK(createPlanWith(staticPattern));
     const std::string lists = "windows: 2.25 blocks per column; lists: the costs of all tiles are known";
     EXPECT_EQ(reason(),

@@ -119,6 +119,36 @@ TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
   EXPECT_EQ(tilesOf(listsOf({10, 1}, 100, 2, 3, 1, 1, /*tileOverhead=*/0), 1), (Tiles{{1, 0}, {1, 1}}));
 }
 
+TEST(TileLists, TilesOfAPanelAreSwappedUntilLoadsAreLevel) {
+  // 43 rows in 16 panels for 66 workers: some have 10 tiles and some 11, which have to be those that cost less.
+  std::mt19937 random(1);
+  std::vector<int> lengths(43);
+  for (int &length : lengths)
+    length = 50 + int(random() % 20);
+  const TileLists lists = listsOf(lengths, 200, 16, 66);
+  EXPECT_GT(lists.balance, 0.995);
+  std::set<std::pair<uint32_t, uint32_t>> all;
+  for (size_t worker = 0; worker < 66; ++worker) {
+    const auto tiles = tilesOf(lists, worker);
+    all.insert(tiles.begin(), tiles.end());
+    EXPECT_TRUE(std::is_sorted(tiles.begin(), tiles.end(), [](auto a, auto b) { return a.second < b.second; }))
+        << "panel after panel";
+  }
+  EXPECT_EQ(all.size(), 43u * 16) << "every tile once";
+  // So are units of several panels, of which the last ones have fewer.
+  const TileLists ofUnits = listsOf(lengths, 200, 39, 66, 1, /*panelsPerUnit=*/2);
+  EXPECT_GT(ofUnits.balance, 0.99);
+  uint64_t largest = 0, sum = 0;
+  for (size_t worker = 0; worker < 66; ++worker) {
+    uint64_t load = 0;
+    for (auto [row, panel] : tilesOf(ofUnits, worker))
+      load += lengths[row] + 2;
+    largest = std::max(largest, load);
+    sum += load;
+  }
+  EXPECT_DOUBLE_EQ(ofUnits.balance, double(sum) / 66 / double(largest));
+}
+
 TEST(TileLists, HeavyTilesGoFirst) {
   // Two rows of 100 and 62 of 2 in 16 panels: 32 heavy tiles, and a load of 236 for each of 22 workers. The last panels
   // have heavy tiles that would end long after the others, also if the last 88 tiles are sorted.

@@ -220,7 +220,7 @@ TEST_F(SavedPlans, TheOutsideIsChecked) {
   refuses(changed(offsetof(SavedPlanHeader, kernel), 7), "the name of its kernel or target has no end, or is no text");
   refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, reason), 200), "its schedule or reason has no end");
   refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, reserved), 1), "or a reserved field is not 0");
-  refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, windows), 3),
+  refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, windows), 9),
           "what it says of variant 0 is not what its sections say");
   refuses(changed(offsetof(SavedPlanHeader, sizes) + 2 * 8 + 3, 0x80), "expects sizes of 0 to");
   refuses(changed(offsetof(SavedPlanHeader, sizes), 2), "it is for a size of 2, but the kernel fixes it to 1");

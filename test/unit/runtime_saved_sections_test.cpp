@@ -17,7 +17,7 @@ protected:
 
   /// Saves a plan of windows: rows {0, 2, 4}, {1, 3, -1} or of streams in their own order.
   void saveWith(const LaunchInfoBuilder &info, uint32_t flags = SPARSEC_PLAN_STATIC_PATTERN, bool isWidthOpen = false) {
-    loadWithPattern(info, 0);
+    loadWithPattern(info, 0, fewMultiprocessors);
     fake.recording = false; // thousands of loads follow
     ASSERT_OK(createPlanWith(flags, isWidthOpen));
     good = savePlan();

@@ -11,8 +11,12 @@ namespace sparsec::test {
 
 class StaticPlanOnFake : public LinearOnFake {
 protected:
+  /// The multiprocessors of four clusters of two: one for each tile of two windows and two panels.
+  static constexpr int fewMultiprocessors = 8;
+
   /// Five block rows and four block columns of 64 x 64 elements, and a width of 1024.
-  void loadWithPattern(const LaunchInfoBuilder &info, int parameterCount) {
+  void loadWithPattern(const LaunchInfoBuilder &info, int parameterCount, int multiprocessors = 132) {
+    fake.multiprocessors = multiprocessors;
     load(info);
     setArguments(5 * 64, 4 * 64, 1024);
     setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});

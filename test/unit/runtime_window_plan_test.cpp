@@ -84,13 +84,18 @@ TEST(WindowImage, OtherOperationsHaveNoWindows) {
 
 class WindowPlan : public StaticPlanOnFake {
 protected:
-  void SetUp() override { loadWithPattern(linearWithWindows(), 12); }
+  void SetUp() override { loadWithPattern(linearWithWindows(), 12, fewMultiprocessors); }
 
   size_t chosenVariant() {
     size_t variant = 7;
     EXPECT_OK(chooseVariant(&variant));
     return variant;
   }
+};
+
+class WindowPlanOfAllClusters : public WindowPlan {
+protected:
+  void SetUp() override { loadWithPattern(linearWithWindows(), 12); }
 };
 
 TEST_F(WindowPlan, OfAStaticPattern) {
@@ -217,7 +222,7 @@ TEST_F(WindowPlan, RowsByFallingCostAlsoWhereNearlyDense) {
 }
 
 /// 43 windows of three rows are 688 tiles in 16 panels: some of 66 workers would have 11, though 10.4 are their share.
-TEST_F(WindowPlan, ShortWindowsEndTheTilesFirst) {
+TEST_F(WindowPlanOfAllClusters, ShortWindowsEndTheTilesFirst) {
   setArguments(128 * 64, 4 * 64, 16 * 512);
   setPattern(std::vector<std::vector<int32_t>>(128, {0, 1, 2, 3}));
   arguments[y] = sparsec_dense_2d(at(uintptr_t(2) << 40), SPARSEC_DTYPE_BF16, 128 * 64, 16 * 512);
@@ -235,7 +240,19 @@ TEST_F(WindowPlan, ShortWindowsEndTheTilesFirst) {
   EXPECT_EQ(planInfo().windows, 43);
 }
 
-TEST_F(WindowPlan, OneServesEveryWidth) {
+/// As many workers as there are tiles of the windows that the plan has.
+TEST_F(WindowPlanOfAllClusters, ShortWindowsGetAClusterEach) {
+  setArguments(128 * 64, 4 * 64, 512);
+  setPattern(std::vector<std::vector<int32_t>>(128, {0, 1, 2, 3}));
+  arguments[y] = sparsec_dense_2d(at(uintptr_t(2) << 40), SPARSEC_DTYPE_BF16, 128 * 64, 512);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(planInfo().windows, 64) << "of two rows, for 66 clusters";
+  EXPECT_EQ(planInfo().workers, 64);
+  EXPECT_EQ(launched(), "linear_windows");
+  EXPECT_EQ(fake.launches.back().gridX, 128u);
+}
+
+TEST_F(WindowPlanOfAllClusters, OneServesEveryWidth) {
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, /*isWidthOpen=*/true));
   EXPECT_EQ(planInfo().windows, 2);
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);

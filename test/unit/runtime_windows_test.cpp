@@ -287,6 +287,8 @@ TEST(Windows, ShortOnesWhereTheyEndTheTilesFirst) {
   EXPECT_EQ(chooseShortWindows(dense.view(), 3, {160, 66, 150, 2}), 0) << "many tiles for each worker";
   EXPECT_EQ(chooseShortWindows(dense.view(), 3, {16, 66, 301, 2}), 0) << "loads of columns bound";
   EXPECT_EQ(chooseShortWindows(Pattern::random(128, 128, 0.25, 0, 1).view(), 3, load), 0) << "here, too";
+  const int64_t ofOnePanel = chooseShortWindows(Pattern::random(128, 128, 0.25, 0, 1).view(), 3, {1, 66, 150, 2});
+  EXPECT_EQ((WindowShape{128, 3, ofOnePanel}.count()), 64) << "windows of two rows, one for nearly every worker";
   const Pattern sparse = Pattern::random(128, 128, 0.22, 0, 1);
   const WindowLoad fewTiles = {2, 66, 150, 2};
   const int64_t chosen = chooseShortWindows(sparse.view(), 3, fewTiles);
@@ -294,6 +296,28 @@ TEST(Windows, ShortOnesWhereTheyEndTheTilesFirst) {
       << "loads of columns bound, but some workers have two tiles and some one";
   EXPECT_EQ(chooseShortWindows(dense.view(), 1, load), 0) << "no row to spare";
   EXPECT_EQ(chooseShortWindows(Pattern(128, std::vector<std::vector<int32_t>>(128)).view(), 3, load), 0) << "no block";
+}
+
+namespace {
+int64_t mostColumns(const Windows &windows) {
+  int64_t most = 0;
+  for (int64_t window = 0; window < windows.count(); ++window)
+    most = std::max<int64_t>(most, windows.columnOffsets[window + 1] - windows.columnOffsets[window]);
+  return most;
+}
+} // namespace
+
+TEST(Windows, AreLevelWhereEachWorkerHasOne) {
+  const Pattern pattern = Pattern::random(128, 128, 0.22, 0, 1);
+  auto windowsWith = [&](double power) { return makeWindows({pattern.view(), 3, 5, {true, {}, 64, power}}); };
+  const Windows fewest = windowsWith(1), levelled = windowsWith(8);
+  EXPECT_LE(fewest.columnCount(), levelled.columnCount());
+  EXPECT_LT(double(mostColumns(levelled)), 0.95 * double(mostColumns(fewest)));
+  EXPECT_LT(double(levelled.columnCount()), 1.05 * double(fewest.columnCount()));
+  const WindowLoad load = {1, 66, 150, 2};
+  EXPECT_GT(powerOfColumns({128, 3, 64}, load), 1) << "64 windows";
+  EXPECT_EQ(powerOfColumns({128, 3, 58}, {1, 60, 150, 2}), 1) << "62 windows, 60 workers";
+  EXPECT_EQ(powerOfColumns({128, 3, 64}, {2, 66, 150, 2}), 1) << "two panels";
 }
 
 TEST(Windows, NumbersThatDoNotFitGiveNone) {
