@@ -4,6 +4,9 @@
 
 #include "arguments/blocks.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace sparsec::runtime {
 
 namespace {
@@ -67,6 +70,22 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
+/// The tile rows of a group of streams; 0: there are no groups. While a group runs, its blocks and as many panels of X
+/// as workers run it are read from memory once. Groups whose blocks are as many bytes as these panels take the fewest.
+/// Where most rows would be in one group, all rows of a panel run together, by falling cost (bench/notes/streams.md).
+int64_t groupRowsOfStreams(const TileListRequest &request) {
+  const MatrixRows &matrix = *request.matrix;
+  const BlockPattern &pattern = matrix.pattern;
+  if (pattern.count() == 0)
+    return 0;
+  const double elementsOfRow =
+      double(pattern.count()) * double(matrix.rowsOfBlock * matrix.columnsOfBlock) / double(request.grid.tileRows);
+  const double elementsOfPanel =
+      double(panelColumns(request.kernel, request.stage)) * double(pattern.blockColumns * matrix.columnsOfBlock);
+  const int64_t rows = std::llround(std::sqrt(double(request.workers) * elementsOfPanel / elementsOfRow));
+  return 3 * rows <= 2 * request.grid.tileRows ? std::max<int64_t>(rows, 1) : 0;
+}
+
 /// Windows are never in groups of tile rows: the rows of a nearly dense pattern share columns already.
 TileListInput windowListInput(const TileListRequest &request, uint32_t tileOverhead) {
   const uint32_t columnCost = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_COLUMN);
@@ -91,6 +110,8 @@ TileListInput listInput(const TileListRequest &request) {
 TileLists tileLists(const TileListRequest &request) {
   TileListInput input = listInput(request);
   input.panelsPerUnit = panelsPerUnit(request);
+  if (request.streams && request.isStatic)
+    input.groupRows = groupRowsOfStreams(request);
   return makeTileLists(input);
 }
 

@@ -267,9 +267,12 @@ std::string listReason(const PlanInput &input, const Variant &variant, const Til
   if (hasLists && input.isRefilled())
     return "lists of tiles of equal cost: refills change what they cost";
   if (lists.groupRows != 0) {
+    const std::string order =
+        hasLists ? "lists in groups of " + std::to_string(lists.groupRows) + " tile rows: " : "fixed order: ";
+    if (takesStreams(*variant.info))
+      return order + "as many bytes of blocks as of X";
     const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY);
-    return (hasLists ? "lists in groups of " + std::to_string(lists.groupRows) + " tile rows: " : "fixed order: ") +
-           densityReason(input.matrixOf(variant)->pattern, percentage);
+    return order + densityReason(input.matrixOf(variant)->pattern, percentage);
   }
   if (!hasLists)
     return openReason(input.kernel, input.problem, orderWithoutLists(input.kernel, variant), input.lists.areMissing());

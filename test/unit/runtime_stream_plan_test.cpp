@@ -260,6 +260,48 @@ TEST_F(StreamPlan, RowsByFallingCost) {
   EXPECT_EQ(section<Tile>(SPARSEC_PLAN_TILES, 1)[0].row, 2u);
 }
 
+/// Six windows of four rows and four panels of 512 columns, for two workers.
+class StreamGroups : public StaticPlanOnFake {
+protected:
+  void SetUp() override {} // loads nothing: the device is opened with its multiprocessors
+
+  /// Each row has every n-th of 64 block columns.
+  void planWithColumns(int32_t n) {
+    loadWithPattern(linearWithStreams(), 11, /*multiprocessors=*/4);
+    setArguments(24 * 64, 64 * 64, 4 * 512);
+    std::vector<int32_t> row;
+    for (int32_t column = 0; column < 64; column += n)
+      row.push_back(column);
+    setPattern(std::vector<std::vector<int32_t>>(24, row));
+    ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  }
+  /// The windows of the tiles of the first worker, in their order.
+  std::vector<uint32_t> windowsOfFirstWorker() {
+    std::vector<uint32_t> windows;
+    for (const Tile &tile : section<Tile>(SPARSEC_PLAN_TILES, 12))
+      windows.push_back(tile.row);
+    return windows;
+  }
+};
+
+TEST_F(StreamGroups, OfManyBlocks) {
+  // A panel of X has twice as many elements as the blocks of a window. While two windows run, so does one panel.
+  planWithColumns(1);
+  const std::vector<uint32_t> windows = windowsOfFirstWorker();
+  for (size_t i = 0; i < windows.size(); ++i)
+    EXPECT_EQ(windows[i] / 2, i / 4) << "each worker has half of the eight tiles of a group";
+  EXPECT_STREQ(planInfo().reason, "streams: 4.00 blocks per column; lists in groups of 2 tile rows: as many bytes of "
+                                  "blocks as of X");
+}
+
+TEST_F(StreamGroups, NoneWhereOneHasMostRows) {
+  // sqrt(2 workers * 16) windows: six of six.
+  planWithColumns(8);
+  EXPECT_STREQ(planInfo().reason, "streams: 4.00 blocks per column; lists: the costs of all tiles are known");
+  planWithColumns(4);
+  EXPECT_THAT(std::string(planInfo().reason), ::testing::HasSubstr("lists in groups of 4 tile rows"));
+}
+
 TEST_F(StreamPlan, MatrixWithoutRowsOrBlocks) {
   setPattern({{}, {}, {}, {}, {}});
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
