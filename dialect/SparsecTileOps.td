@@ -36,7 +36,9 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     The region's arguments are the kernel's arguments, inputs then results. Programs of a GPU are in a `gpu.module`,
     and those of the host beside their kernels. `kernel` names the `sparsec.kernel`,
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
-    row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. A program
+    row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. With
+    `most_tiles_per_sm` calls with more panels run it too, if they have at most so many tiles for each multiprocessor. A
+    program
     of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. One with
     `adjacent_columns` needs a plan by streams whose stages have adjacent block columns. The matrix of a program that is
     `packed` has the packed blocks of a plan, which are larger than those of the kernel's argument.
@@ -48,7 +50,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
-    I64Attr:$variant, I64Attr:$alignment, OptionalAttr<I64Attr>:$most_panels, UnitAttr:$split,
+    I64Attr:$variant, I64Attr:$alignment, OptionalAttr<I64Attr>:$most_panels,
+    OptionalAttr<I64Attr>:$most_tiles_per_sm, UnitAttr:$split,
     UnitAttr:$adjacent_columns, UnitAttr:$packed, OptionalAttr<I64Attr>:$shared_memory,
     OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);

@@ -292,6 +292,7 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
   variant.info.most_panels = getIntegerOr(function, "sparsec.most_panels", 0);
+  variant.info.most_tiles_per_sm = getIntegerOr(function, "sparsec.most_tiles_per_sm", 0);
   // A call with one panel has few tiles. Each gets a CTA, which the hardware starts on the first SM that has room.
   if (variant.info.most_panels != 0)
     stage->info.ctas_per_sm = 0;

@@ -61,6 +61,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.alignment", program.getAlignmentAttr());
   if (IntegerAttr panels = program.getMostPanelsAttr())
     function->setAttr("sparsec.most_panels", panels);
+  if (IntegerAttr tiles = program.getMostTilesPerSmAttr())
+    function->setAttr("sparsec.most_tiles_per_sm", tiles);
   if (program.getSplit())
     function->setAttr("sparsec.split", b.getUnitAttr());
   if (program.getAdjacentColumns())

@@ -312,16 +312,16 @@ namespace {
 struct NarrowShape {
   int64_t columns;
   MatrixInstruction instruction;
-  int64_t rows, depth, consumersN, slices, ctasPerSm, mostStages;
-  bool needsLongRuns;            // blocks bring whole pieces of L2 of every row of X
-  bool needsTransposedX = false; // ptxas spills registers otherwise
+  int64_t rows, depth, consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
+  bool needsLongRuns;                                             // blocks bring whole pieces of L2 of every row of X
+  bool needsTransposedX = false;                                  // ptxas spills registers otherwise
 };
 } // namespace
 
 /// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and the warps
 /// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
-/// columns on, wgmma multiplies blocks that fill it. Of the shapes for as many columns, the first one that fits counts
-/// (bench/notes/small-widths.md).
+/// columns on, wgmma multiplies blocks that fill it. Launches take its tiles also for more columns, where all tiles run
+/// at once. Of the shapes for as many columns, the first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {{16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false},
                                                {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
                                                {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false},
@@ -343,6 +343,7 @@ static bool hasLongRuns(const ProblemDescription &problem, const Chip &chip) {
 static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const ProblemDescription &problem,
                                               const Chip &chip) {
   constexpr int64_t alignment = 16, leastStages = 2, producerRegisters = 40, mostColumnsOfWarp = 64;
+  constexpr int64_t bytesOfStageRow = 128;
   const MatrixInstructionInfo &info = infoOf(shape.instruction);
   const InstructionRate *rate = chip.find(info.instruction);
   std::optional<CopyMethod> copy = copyFor(info.instruction, chip, alignment);
@@ -362,11 +363,15 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   schedule.slices = shape.slices;
   if (schedule.tileK == 0)
     return std::nullopt;
+  // As many bytes have to be in flight, however small a stage is.
+  const int64_t mostStages = info.isRepeated
+                                 ? shape.mostStages
+                                 : shape.mostStages * bytesOfStageRow / (schedule.tileK * bytesOf(problem.elementType));
   // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.
   for (schedule.ctasPerSm = shape.ctasPerSm; schedule.ctasPerSm > 0; --schedule.ctasPerSm) {
     if (!info.isRepeated)
       shareRegisters(schedule, producerRegisters, chip);
-    chooseStages(schedule, problem, chip, leastStages, shape.mostStages);
+    chooseStages(schedule, problem, chip, leastStages, mostStages);
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
       return schedule;
   }

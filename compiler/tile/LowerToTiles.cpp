@@ -61,12 +61,19 @@ int64_t ProgramBuilder::alignment(Use use) {
   llvm_unreachable("all copies are covered");
 }
 
+/// Whether a program for few columns is also the fastest one for more columns, where all of its tiles run at once: then
+/// nothing counts but the time of a tile. That of mma.sync takes longer than the others (bench/notes/small-widths.md).
+bool ProgramBuilder::runsFewTiles(Use use) {
+  return use == Use::narrow && schedule.getInstruction() == Instruction::wgmma;
+}
+
 void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant, Use use) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
+  auto oneOf = [&](bool isLimited) { return isLimited ? b.getI64IntegerAttr(1) : IntegerAttr(); };
   auto program =
       ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(use),
-                        /*most_panels=*/isNarrow(use) ? b.getI64IntegerAttr(1) : IntegerAttr(),
+                        /*most_panels=*/oneOf(isNarrow(use)), /*most_tiles_per_sm=*/oneOf(runsFewTiles(use)),
                         /*split=*/use == Use::parts, /*adjacent_columns=*/false,
                         /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);

@@ -16,7 +16,7 @@ namespace sparsec {
 /// The calls that a program is for.
 enum class Use {
   any,                 // of any width
-  narrow,              // with one panel
+  narrow,              // with one panel, or with few tiles
   narrowAndMisaligned, // with one panel, and dense operands of any alignment
   parts,               // of attention, whose keys are split into parts
   packed               // with packed values; the kernel's matrix has packed blocks
@@ -47,6 +47,7 @@ protected:
 
 private:
   int64_t alignment(Use use);
+  bool runsFewTiles(Use use);
 };
 
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);

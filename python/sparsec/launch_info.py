@@ -128,6 +128,7 @@ class Variant:
     schedule: str
     required_sections: int
     most_panels: int
+    most_tiles_per_sm: int
     part_keys: int
     requirements: tuple[Requirement, ...]
     stages: tuple[Stage, ...]
@@ -273,7 +274,10 @@ def requirements_text(kernel: KernelInfo, variant: Variant) -> str:
     if variant.required_sections:
         needs.append("a plan of a static pattern")
     if variant.most_panels:
-        needs.append(f"at most {variant.most_panels * variant.stages[0].tile[1]} columns")
+        columns = f"at most {variant.most_panels * variant.stages[0].tile[1]} columns"
+        tiles = variant.most_tiles_per_sm
+        plural = "" if tiles == 1 else "s"
+        needs.append(f"{columns} or {tiles} tile{plural} for each multiprocessor" if tiles else columns)
     if variant.part_keys:
         needs.append(f"few tiles with more than {variant.part_keys} keys, and a plan")
     return f", needs {' and '.join(needs)}" if needs else ""
@@ -291,6 +295,7 @@ def _kernel(fields: dict[str, Any]) -> KernelInfo:
             variant["schedule"],
             variant["required_sections"],
             variant["most_panels"],
+            variant["most_tiles_per_sm"],
             variant["part_keys"],
             tuple(Requirement(**requirement) for requirement in variant["requirements"]),
             tuple(Stage(**stage) for stage in variant["stages"]),

@@ -576,6 +576,15 @@ def test_launch_infos_of_a_bundle():
     assert_product(loaded["product"](w, x), w, x)
 
 
+def test_report_of_variants_for_few_columns():
+    product = conftest.PRODUCT.replace("16x16", "64x64")
+    image = launch_info.read(sparsec.compile(product, "sm_90a").data)[0]
+    narrow = [variant for variant in image.kernels[0].variants if variant.most_panels]
+    assert [variant.most_tiles_per_sm for variant in narrow] == [int("wgmma" in each.schedule) for each in narrow]
+    assert "and at most 16 columns" in image.report
+    assert "and at most 64 columns or 1 tile for each multiprocessor" in image.report
+
+
 def test_report_of_the_variant_for_few_tiles():
     image = launch_info.read(sparsec.compile(ATTENTION, "sm_89").data)[0]
     assert [variant.part_keys for variant in image.kernels[0].variants] == [0, 512, 0]

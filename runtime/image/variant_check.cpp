@@ -510,6 +510,9 @@ Status checkParts(const KernelRecords &records, uint32_t number, const std::stri
 /// The last variant runs calls with any number of panels.
 Status checkMostPanels(const KernelRecords &records, uint32_t number, const std::string &name) {
   const uint32_t panels = records.info.variantsOf(records.kernel)[number].most_panels;
+  const uint32_t tiles = records.info.variantsOf(records.kernel)[number].most_tiles_per_sm;
+  if (panels == 0 && tiles != 0)
+    return records.broken(name, " is for any number of panels, and for at most ", tiles, " tiles of a multiprocessor");
   if (panels != 0 && isLast(records, number))
     return records.broken(name, " is for at most ", panels, " panels, but the last variant must be for any number");
   return {};

@@ -65,7 +65,7 @@ Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan,
       if ((variant.info->part_keys != 0) != isSplit ||
           (isSplit && !canSplit(plan, i, problem, memory.workspaceBytes)) ||
           (isPacked(*variant.info) && !memory.hasPackedValues) ||
-          !hasSections(plan, i, variant.info->required_sections) || !hasPanelsFor(kernel, variant, problem))
+          !hasSections(plan, i, variant.info->required_sections) || !hasTilesFor(kernel, variant, problem))
         continue;
       unmet = findUnmet(kernel, variant, arguments);
       if (!unmet) {

@@ -120,12 +120,14 @@ TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &st
           extentProduct(kernel, panels, problem)};
 }
 
-bool hasPanelsFor(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem) {
-  const sparsec_stage_info_t &stage = *variant.first().info;
-  const uint32_t most = variant.info->most_panels;
-  const LaunchInfo &info = kernel.module->info;
-  return most == 0 ||
-         extentProduct(kernel, info.extents(stage.panel_first, stage.panel_count), problem) <= int64_t(most);
+bool hasTilesFor(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem) {
+  if (variant.info->most_panels == 0)
+    return true;
+  const TileGrid grid = tileGrid(kernel, *variant.first().info, problem);
+  if (grid.panels <= int64_t(variant.info->most_panels))
+    return true;
+  const int64_t mostTiles = int64_t(variant.info->most_tiles_per_sm) * kernel.module->device->info.multiprocessors;
+  return grid.tileRows == 0 || grid.panels <= mostTiles / grid.tileRows;
 }
 
 Status checkBlockMatrix(const Checked &argument) {

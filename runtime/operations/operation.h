@@ -126,8 +126,9 @@ int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_inf
 /// How a machine kernel cuts the result into tiles. What depends on an open size is SPARSEC_DYNAMIC.
 TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem);
 
-/// Whether the problem, whose sizes are known, has at most as many panels as the variant is for.
-bool hasPanelsFor(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem);
+/// Whether the problem, whose sizes are known, has at most as many panels as the variant is for, or at most as many
+/// tiles.
+bool hasTilesFor(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem);
 
 /// The sizes that the views of arguments tell. Each comes from the first argument that has it, block-sparse operands
 /// before dense tensors. What they leave open is the kernel's own size, where it has one.

@@ -338,7 +338,7 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   part.hasWorkspaces = true;
   if (variant.info->most_panels != 0) {
     part.order = orderWithoutLists(input.kernel, variant);
-    return addReason(part, "fixed order: the variant is for few panels, and has a CTA for every tile");
+    return addReason(part, "fixed order: the variant is for few tiles, and has a CTA for every tile");
   }
   if (variant.info->part_keys != 0) {
     part.order = orderWithoutLists(input.kernel, variant);

@@ -73,7 +73,7 @@ Status checkTileCounts(const sparsec_kernel_s &kernel, const Problem &problem) {
   if (!isComplete(operationOf(kernel), problem))
     return {};
   for (const Variant &variant : kernel.variants)
-    if (hasPanelsFor(kernel, variant, problem))
+    if (hasTilesFor(kernel, variant, problem))
       SPARSEC_RETURN_IF_ERROR(checkTileCount(tileGrid(kernel, *variant.first().info, problem)));
   return {};
 }

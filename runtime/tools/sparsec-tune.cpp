@@ -26,7 +26,8 @@ static cl::list<std::string> patternTexts("pattern", cl::value_desc("value"), cl
                                                    "a file or random:MxK:density=D[:SEED]"));
 static cl::opt<int64_t> columns("columns", cl::init(8192), cl::value_desc("N"), cl::cat(category),
                                 cl::desc("Columns of X, where the kernel leaves them open (default 8192).\n"
-                                         "Up to 256 columns launches may take narrow variants, which are not tuned"));
+                                         "Up to 256 columns, and for results of few tiles, launches may take narrow\n"
+                                         "variants, which are not tuned"));
 static cl::opt<std::string> output("o", cl::value_desc("table.jsonl"), cl::cat(category),
                                    cl::desc("The table to write the best schedule to, beside the rows of other\n"
                                             "problems (default: table.jsonl in the work folder)"));

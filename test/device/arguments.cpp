@@ -168,6 +168,19 @@ std::vector<Argument> KernelArguments::matrixOnly() const {
   return open;
 }
 
+/// Whether the result has at most as many tiles of a narrow variant as it is for.
+bool KernelArguments::hasFewTiles(size_t variant) const {
+  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, variant, 0);
+  auto info = sized<sparsec_device_info_t>();
+  check(sparsec_device_info(device, &info));
+  auto ceiling = [](int64_t size, int64_t tile) { return (size + tile - 1) / tile; };
+  // A tile crosses no block row.
+  const int64_t fullRows = problem.shape.rows / problem.blockRows * ceiling(problem.blockRows, stage.tile_m);
+  const int64_t rows = fullRows + ceiling(problem.shape.rows % problem.blockRows, stage.tile_m);
+  return rows * ceiling(problem.shape.columns, stage.tile_n) <=
+         int64_t(sparsec_kernel_variant(kernel, variant)->most_tiles_per_sm) * info.multiprocessors;
+}
+
 size_t KernelArguments::expectedVariant(bool hasWindows) const {
   size_t count = sparsec_kernel_info(kernel)->variant_count;
   for (size_t v = 0; v < count; ++v) {
@@ -176,7 +189,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
     uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
     bool fits = bsr.capacity == 0 || reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
     if (symbol.find("_narrow") != std::string::npos)
-      fits &= problem.shape.columns <= stage.tile_n;
+      fits &= problem.shape.columns <= stage.tile_n || hasFewTiles(v);
     if (symbol.ends_with("_unaligned")) // dense operands of any alignment
       alignment = 1;
     fits &= sparsec_kernel_variant(kernel, v)->packed_block_rows == 0;

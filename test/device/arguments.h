@@ -46,6 +46,7 @@ private:
   double extraElement(int extra, int64_t m, int64_t n) const;
   double lossOfRow(int64_t m) const;
   std::string checkRow(int64_t m) const;
+  bool hasFewTiles(size_t variant) const;
 
   sparsec_device_t device;
   sparsec_kernel_t kernel;

@@ -194,6 +194,8 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
   int64_t depth = quick ? 3 * blockColumns : roundUp(300, blockColumns);
   // Cut into the last block row and the last block column.
   int64_t oddRows = rows - blockRows + 5, oddDepth = depth - blockColumns + 3;
+  // With 333 columns more tiles than a GPU has multiprocessors: variants for few tiles leave them to the others.
+  const int64_t moreRows = roundUp(4400, blockRows) - 3;
   if (quick)
     return {{"odd, padded", oddRows, oddDepth, 133, Placement::Padded},
             {"odd, misaligned", oddRows, oddDepth, 37, Placement::Misaligned},
@@ -201,7 +203,7 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
             {"one column", oddRows, oddDepth, 1, Placement::Padded}};
   return {{"exact", rows, depth, 512, Placement::Tight},
           {"exact, padded", rows, depth, 384, Placement::Padded},
-          {"odd, tight", oddRows, oddDepth, 333, Placement::Tight},
+          {"odd, tight, more tiles", moreRows, oddDepth, 333, Placement::Tight},
           {"odd, padded", oddRows, oddDepth, 333, Placement::Padded},
           {"odd, misaligned", oddRows, oddDepth, 333, Placement::Misaligned},
           {"one column", oddRows, oddDepth, 1, Placement::Padded},
@@ -213,7 +215,8 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
 }
 
 std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns) {
-  return {{"units, padded", 3 * blockRows - 8, 6 * blockColumns, 272, Placement::Padded},
+  return {{"units, padded", 4 * blockRows - 8, 6 * blockColumns, 272, Placement::Padded},
+          {"few tiles", blockRows, 2 * blockColumns, 264, Placement::Tight},
           {"units, misaligned", 2 * blockRows, 2 * blockColumns, 48, Placement::Misaligned},
           {"few columns", 3 * blockRows - 8, 6 * blockColumns, 10, Placement::Padded},
           {"more columns", 2 * blockRows, 6 * blockColumns, 56, Placement::Padded},

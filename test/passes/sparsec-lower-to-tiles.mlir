@@ -54,6 +54,7 @@ sparsec.kernel @groups(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?x
 // CHECK-LABEL: sparsec.kernel @few_columns
 // CHECK: sparsec.program @few_columns_narrow16 attributes {alignment = 16 : i64
 // CHECK-SAME: most_panels = 1 : i64
+// CHECK-NOT: most_tiles_per_sm
 // CHECK-SAME: variant = 0
 // CHECK: sparsec.program @few_columns_narrow16_unaligned attributes {alignment = 2 : i64
 // CHECK-SAME: most_panels = 1 : i64
@@ -62,6 +63,20 @@ sparsec.kernel @groups(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?x
 // CHECK-NOT: most_panels
 // CHECK-SAME: variant = 2
 sparsec.kernel @few_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
+// One by wgmma is also for calls of more panels whose tiles all run at once.
+// CHECK-LABEL: sparsec.kernel @few_tiles
+// CHECK: sparsec.program @few_tiles_narrow64 attributes {alignment = 16 : i64
+// CHECK-SAME: most_panels = 1 : i64, most_tiles_per_sm = 1 : i64
+// CHECK: sparsec.program @few_tiles attributes {
+// CHECK-NOT: most_tiles_per_sm
+// CHECK-SAME: variant = 1
+sparsec.kernel @few_tiles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232>]} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

@@ -44,6 +44,16 @@ TEST(NarrowImage, TheLastVariantIsForAnyWidth) {
                 "variant 2 is for at most 3 panels, but the last variant must be for any number");
 }
 
+TEST(NarrowImage, FewTilesAreALimitBesideThatOfPanels) {
+  LaunchInfoBuilder builder = linearWithNarrowTiles();
+  builder.variants.front().most_tiles_per_sm = 2;
+  LaunchInfo info;
+  EXPECT_OK(LaunchInfo::parse(builder.build(), info));
+  builder.variants[1].most_tiles_per_sm = 2;
+  EXPECT_STATUS(LaunchInfo::parse(builder.build(), info), SPARSEC_STATUS_INVALID_IMAGE,
+                "variant 1 is for any number of panels, and for at most 2 tiles of a multiprocessor");
+}
+
 class NarrowVariant : public StaticPlanOnFake {
 protected:
   void SetUp() override {
@@ -79,6 +89,28 @@ TEST_F(NarrowVariant, RunsCallsOfOnePanel) {
   EXPECT_EQ(taken(), "linear_aligned");
 }
 
+/// With five block rows of four tiles a panel has 20 tiles, and the fake device 8 multiprocessors.
+class VariantForFewTiles : public NarrowVariant {
+protected:
+  void SetUp() override {
+    LaunchInfoBuilder info = linearWithNarrowTiles();
+    info.variants.front().most_tiles_per_sm = 5;
+    loadWithPattern(info, 5, fewMultiprocessors);
+  }
+};
+
+TEST_F(VariantForFewTiles, RunsCallsOfFewTiles) {
+  setWidth(32);
+  EXPECT_EQ(taken(), "linear_narrow16") << "40 tiles of 8 multiprocessors";
+  EXPECT_EQ(fake.launches.back().gridX, 40u);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(taken(), "linear_narrow16") << "also with a plan";
+  fake.parameterCount = 14;
+  setWidth(40);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(taken(), "linear_aligned") << "60 tiles";
+}
+
 TEST_F(NarrowVariant, HasACtaForEveryTile) {
   // The fake device has few multiprocessors: a thousand block rows of four tiles are more than it runs at once.
   setArguments(1000 * 64, 64, 16);
@@ -98,7 +130,7 @@ TEST_F(NarrowVariant, HasNoListsInPlans) {
     ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, isWidthOpen));
     EXPECT_EQ(planInfo(0).order, SPARSEC_TILE_ORDER_FIXED);
     EXPECT_EQ(planInfo(0).bytes, 0);
-    EXPECT_STREQ(planInfo(0).reason, "fixed order: the variant is for few panels, and has a CTA for every tile");
+    EXPECT_STREQ(planInfo(0).reason, "fixed order: the variant is for few tiles, and has a CTA for every tile");
     EXPECT_EQ(planInfo(1).order, SPARSEC_TILE_ORDER_LISTS);
     fake.parameterCount = 5;
     EXPECT_EQ(launched(), "linear_narrow16");

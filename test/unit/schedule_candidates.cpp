@@ -129,6 +129,26 @@ TEST(ScheduleChoice, FewColumnsChangeTheChoice) {
   EXPECT_LT(best(problem, ada()).tileN, best(problemWithBlock(64, 64), ada()).tileN);
 }
 
+// Where a stage has half as many bytes, as many bytes are in flight.
+TEST(ScheduleChoice, NarrowTilesHaveMoreOfSmallStages) {
+  auto stagesOf = [](const ProblemDescription &problem) {
+    std::vector<int64_t> stages;
+    for (const Schedule &schedule : narrowSchedules(problem, hopper()))
+      if (schedule.instruction == MatrixInstruction::Wgmma)
+        stages.push_back(schedule.stages);
+    return stages;
+  };
+  ProblemDescription problem = problemWithBlock(64, 64);
+  problem.xTransposed = true;
+  const std::vector<int64_t> ofBf16 = stagesOf(problem);
+  ASSERT_EQ(ofBf16.size(), 3u) << "64, 128 and 256 columns";
+  problem.elementType = ElementType::F8E4M3;
+  const std::vector<int64_t> ofF8 = stagesOf(problem);
+  ASSERT_EQ(ofF8.size(), 3u);
+  for (size_t i = 0; i < ofF8.size(); ++i)
+    EXPECT_EQ(ofF8[i], 2 * ofBf16[i]);
+}
+
 // Rows of a transposed X are as short as a chunk of the block, and L2 moves 64 bytes at least.
 TEST(ScheduleChoice, LayoutOfXChangesTheCost) {
   ProblemDescription problem = problemWithBlock(16, 16);

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 11
+#define SPARSEC_LAUNCH_INFO_MINOR 12
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -462,15 +462,11 @@ typedef struct sparsec_input_info_s {
   uint32_t operand; /* SPARSEC_INPUT_OPERAND: number of the operand in its operation, else 0 */
 } sparsec_input_info_t;
 
-/*
- * A way to run a kernel. The runtime takes the first variant whose requirements
- * the call meets, whose required sections its plan has, and whose first stage has
- * at most most_panels panels for the call. Variants with part_keys come before all
- * others, if the call has few tiles and memory for their workspaces. The last of the
- * others is for every call. It requires no sections, or those that every static
- * pattern has: SPARSEC_PLAN_ROW_STARTS and the two after it, or the pairs of blocks.
- * It requires only that elements are aligned.
- */
+/* A way to run a kernel. The runtime takes the first variant whose requirements the call meets, whose required sections
+ * its plan has, and whose first stage has at most most_panels panels for the call, or few tiles (most_tiles_per_sm).
+ * Those with part_keys come before all others, if the call has few tiles and memory for their workspaces. The last of
+ * the others is for every call. It requires no sections, or those of every static pattern (SPARSEC_PLAN_ROW_STARTS
+ * and the two after it, or the pairs of blocks), and only that elements are aligned. */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
   uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run. A machine kernel takes only
@@ -488,6 +484,8 @@ typedef struct sparsec_variant_info_s {
    * SPARSEC_PLAN_PACKED_COLUMNS, and its values those that SPARSEC_AUXILIARY_PACK_BLOCKS wrote. All such variants of a
    * kernel have packed blocks of one size, multiples of the argument's block. */
   uint32_t packed_block_rows, packed_block_columns;
+  uint32_t most_tiles_per_sm; /* not 0, with most_panels: also for calls of at most so many tiles for each SM */
+  uint32_t reserved;
 } sparsec_variant_info_t;
 
 /* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */

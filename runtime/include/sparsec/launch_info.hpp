@@ -21,7 +21,7 @@ static_assert(sizeof(sparsec_attribute_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_region_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_input_info_t) == 8, "file format");
 static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_variant_info_t) == 184, "file format");
+static_assert(sizeof(sparsec_variant_info_t) == 192, "file format");
 static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_stage_info_t) == 224, "file format");

@@ -297,6 +297,7 @@ static llvm::json::Object describeVariant(const KernelView &view, const sparsec_
                             {"workspaces", std::move(workspaces)},
                             {"required_plan_sections", llvm::json::Array(requiredSections(variant))},
                             {"most_panels", variant.most_panels},
+                            {"most_tiles_per_sm", variant.most_tiles_per_sm},
                             {"part_keys", variant.part_keys},
                             {"plan_costs", std::move(planCosts)}};
 }
@@ -411,6 +412,15 @@ static void printStage(llvm::raw_ostream &stream, const KernelView &view, const 
   }
 }
 
+/// The calls that a variant for few panels is for.
+static std::string describeLimits(const sparsec_variant_info_t &variant) {
+  const uint32_t tiles = variant.most_tiles_per_sm;
+  return fmt::format("at most {}", variant.most_panels) +
+         (tiles == 0
+              ? ""
+              : fmt::format(", or more with at most {} tile{} for each multiprocessor", tiles, tiles == 1 ? "" : "s"));
+}
+
 static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
   stream << fmt::format("  kernel {} ({})\n", nameOf(view.kernel.name).str(), view.rule.name);
   for (uint32_t argument : llvm::seq(view.kernel.argument_count))
@@ -425,7 +435,7 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
     if (const std::vector<std::string> sections = requiredSections(variant); !sections.empty())
       printLine(stream, "needs a plan", "with " + llvm::join(sections, ", "));
     if (variant.most_panels != 0)
-      printLine(stream, "panels", fmt::format("at most {}", variant.most_panels));
+      printLine(stream, "panels", describeLimits(variant));
     if (variant.part_keys != 0)
       printLine(stream, "keys", fmt::format("in parts of {} or more, for few tiles", variant.part_keys));
     printPlanCosts(stream, view, variant);

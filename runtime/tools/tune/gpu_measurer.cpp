@@ -128,7 +128,7 @@ llvm::Expected<std::unique_ptr<Launch>> GpuMeasurer::prepare(sparsec_kernel_t ke
 }
 
 /// Says which other schedule launches have; empty where it is that of the candidate. ptxas may have refused that, or
-/// the result may be narrow.
+/// the result may be narrow, or have few tiles.
 llvm::Expected<std::string> GpuMeasurer::checkVariant(const Launch &launch, const Candidate &candidate) const {
   size_t variant = 0;
   if (llvm::Error error = toError(sparsec_launch_variant(launch.kernel, launch.plan.get(), launch.arguments.data(),
