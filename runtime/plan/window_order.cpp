@@ -40,6 +40,24 @@ private:
   std::vector<uint64_t> bits;
 };
 
+/// What a window costs, by its columns: the sum over all windows is to become small. The power says how much more a
+/// long window counts than a short one. A column more costs about 1, whatever the power.
+class WindowCosts {
+public:
+  WindowCosts(int64_t blockColumns, double columnsPerWindow, double power)
+      : arePlain(power == 1), costs(blockColumns + 1) {
+    for (int64_t columns = 0; columns <= blockColumns; ++columns)
+      costs[columns] = columnsPerWindow / power * std::pow(double(columns) / columnsPerWindow, power);
+  }
+
+  double of(int64_t columns) const { return costs[columns]; }
+  /// Whether a window costs as much as it has columns.
+  const bool arePlain;
+
+private:
+  std::vector<double> costs;
+};
+
 /// An order of the rows, with the columns of its windows. Every window knows which columns some of its rows have, and
 /// which columns a single one has: what a swap changes then does not depend on how many rows a window has.
 class Order {
@@ -49,20 +67,16 @@ public:
         bits(2 * shape.count() * sets.wordCount()) {
     for (int64_t position = 0; position < shape.rows; ++position)
       windowOf[position] = int32_t(shape.windowOf(position));
-    for (int64_t window = 0; window < windowCount(); ++window) {
+    for (int64_t window = 0; window < windowCount(); ++window)
       update(window);
-      for (int64_t word = 0; word < sets.wordCount(); ++word)
-        columns[window] += std::popcount(anyOf(window)[word]);
-    }
   }
 
   int64_t rowCount() const { return int64_t(rows.size()); }
   int64_t windowCount() const { return shape.count(); }
   int64_t columnCount() const { return std::accumulate(columns.begin(), columns.end(), int64_t(0)); }
-  /// The cost of the order, if `costs` has that of a window by its columns.
-  double costBy(const std::vector<double> &costs) const {
+  double costBy(const WindowCosts &costs) const {
     return std::accumulate(columns.begin(), columns.end(), 0.0,
-                           [&](double sum, int64_t count) { return sum + costs[count]; });
+                           [&](double sum, int64_t count) { return sum + costs.of(count); });
   }
   std::vector<int32_t> take() {
     // Which group of a window has which row changes nothing: rows in their own order read W from front to back.
@@ -73,19 +87,15 @@ public:
 
   /// Swaps two rows unless `isAccepted(growth)` of the cost is false. Returns the effort.
   template <typename IsAccepted>
-  int64_t trySwap(int64_t a, int64_t b, const std::vector<double> &costs, const IsAccepted &isAccepted) {
+  int64_t trySwap(int64_t a, int64_t b, const WindowCosts &costs, const IsAccepted &isAccepted) {
     const int64_t windowA = windowOf[a], windowB = windowOf[b];
     if (windowA == windowB)
       return operationsPerSwap;
-    const int64_t columnsA = columns[windowA] + growthOf(windowA, rows[a], rows[b]);
-    const int64_t columnsB = columns[windowB] + growthOf(windowB, rows[b], rows[a]);
-    if (!isAccepted(costs[columnsA] - costs[columns[windowA]] + costs[columnsB] - costs[columns[windowB]]))
+    if (!isAccepted(costs.arePlain ? double(growthOfSwap(a, b)) : costOfSwap(a, b, costs)))
       return effortOfTry();
     std::swap(rows[a], rows[b]);
     update(windowA);
     update(windowB);
-    columns[windowA] = columnsA;
-    columns[windowB] = columnsB;
     return effortOfTry() + 2 * sets.wordCount() * (2 * shape.groups + 1);
   }
 
@@ -96,19 +106,42 @@ private:
   uint64_t *anyOf(int64_t window) { return bits.data() + 2 * window * sets.wordCount(); }
   uint64_t *onceOf(int64_t window) { return anyOf(window) + sets.wordCount(); }
 
-  /// The columns that a window gains if one of its rows leaves it and another one joins.
-  int64_t growthOf(int64_t window, int32_t leaving, int32_t joining) {
-    const uint64_t *left = sets.of(leaving), *joined = sets.of(joining), *any = anyOf(window), *once = onceOf(window);
+  /// The columns that both windows gain, counted together.
+  int64_t growthOfSwap(int64_t a, int64_t b) {
+    const uint64_t *rowA = sets.of(rows[a]), *rowB = sets.of(rows[b]);
+    const uint64_t *anyA = anyOf(windowOf[a]), *anyB = anyOf(windowOf[b]);
+    const uint64_t *onceA = onceOf(windowOf[a]), *onceB = onceOf(windowOf[b]);
+    int64_t growth = 0;
+    for (int64_t word = 0; word < sets.wordCount(); ++word) {
+      const uint64_t onlyA = rowA[word] & ~rowB[word], onlyB = rowB[word] & ~rowA[word];
+      growth += std::popcount((onlyA & ~anyB[word]) | (onlyB & ~anyA[word]));
+      growth -= std::popcount((onlyA & onceA[word]) | (onlyB & onceB[word]));
+    }
+    return growth;
+  }
+
+  /// The columns that the window of position `a` gains.
+  int64_t growthOfFirst(int64_t a, int64_t b) {
+    const uint64_t *rowA = sets.of(rows[a]), *rowB = sets.of(rows[b]);
+    const uint64_t *any = anyOf(windowOf[a]), *once = onceOf(windowOf[a]);
     int64_t growth = 0;
     for (int64_t word = 0; word < sets.wordCount(); ++word)
-      growth += std::popcount(joined[word] & ~left[word] & ~any[word]) -
-                std::popcount(left[word] & ~joined[word] & once[word]);
+      growth +=
+          std::popcount(rowB[word] & ~rowA[word] & ~any[word]) - std::popcount(rowA[word] & ~rowB[word] & once[word]);
     return growth;
+  }
+
+  /// Takes twice as long as growthOfSwap(), which is enough where a window costs as much as it has columns.
+  double costOfSwap(int64_t a, int64_t b, const WindowCosts &costs) {
+    const int64_t columnsA = columns[windowOf[a]], columnsB = columns[windowOf[b]];
+    return costs.of(columnsA + growthOfFirst(a, b)) - costs.of(columnsA) + costs.of(columnsB + growthOfFirst(b, a)) -
+           costs.of(columnsB);
   }
 
   void update(int64_t window) {
     uint64_t *any = anyOf(window), *once = onceOf(window);
     const int64_t first = shape.begin(window), end = shape.begin(window + 1);
+    columns[window] = 0;
     for (int64_t word = 0; word < sets.wordCount(); ++word) {
       uint64_t one = 0, two = 0;
       for (int64_t i = first; i < end; ++i) {
@@ -117,6 +150,7 @@ private:
         one |= row;
       }
       any[word] = one;
+      columns[window] += std::popcount(one);
       once[word] = one & ~two;
     }
   }
@@ -129,18 +163,9 @@ private:
   std::vector<uint64_t> bits;
 };
 
-/// What a window costs, by its columns: the sum over all windows is to become small. The power says how much more a
-/// long window counts than a short one. A column more costs about 1, whatever the power.
-std::vector<double> costsOfWindows(int64_t blockColumns, double columnsPerWindow, double power) {
-  std::vector<double> costs(blockColumns + 1);
-  for (int64_t columns = 0; columns <= blockColumns; ++columns)
-    costs[columns] = columnsPerWindow / power * std::pow(double(columns) / columnsPerWindow, power);
-  return costs;
-}
-
 /// Simulated annealing: random swaps of rows. Those that cost more are accepted less and less often. The temperature
 /// falls after each stage.
-void anneal(Order &order, const std::vector<double> &costs, int64_t operations, const OrderProgress &progress) {
+void anneal(Order &order, const WindowCosts &costs, int64_t operations, const OrderProgress &progress) {
   std::mt19937_64 random(1); // its numbers are the same everywhere
   auto below = [](uint64_t half, int64_t limit) { return int64_t((half & UINT32_MAX) * uint64_t(limit) >> 32); };
   const double columnsPerWindow = double(order.columnCount()) / double(order.windowCount());
@@ -184,7 +209,7 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const Wind
   const RowSets sets(pattern);
   const Order unchanged(sets, own, shape);
   const auto columnsPerWindow = double(unchanged.columnCount()) / double(shape.count());
-  const std::vector<double> costs = costsOfWindows(pattern.blockColumns, std::max(columnsPerWindow, 1.0), power);
+  const WindowCosts costs(pattern.blockColumns, std::max(columnsPerWindow, 1.0), power);
   // Rows of about the same length take about the same time, and long rows together need fewer columns than apart.
   const Order byLength(sets, rowsByLength(pattern), shape);
   Order order = byLength.costBy(costs) <= unchanged.costBy(costs) ? byLength : unchanged;

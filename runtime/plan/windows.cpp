@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/windows.h"
+#include "operations/kernel_shape.h"
 
 #include <algorithm>
 #include <cmath>
