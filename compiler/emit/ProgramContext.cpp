@@ -183,10 +183,10 @@ Value ProgramContext::localMemory(int64_t count) {
 /// panel.
 static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile, Value tileRows, Value panels) {
   KernelBuilder &b = context.b;
-  // At most all rows: the number of tiles fits 32 bits, and so does that of a group. One row is there.
-  Value groupM = b.i32(context.schedule.getGroupM());
-  if (context.schedule.getGroupM() > 1)
-    groupM = b.minimum(groupM, tileRows);
+  if (context.schedule.getGroupM() == 1)
+    return {b.divide(tile, panels), b.modulo(tile, panels)};
+  // At most all rows: the number of tiles fits 32 bits, and so does that of a group.
+  Value groupM = b.minimum(b.i32(context.schedule.getGroupM()), tileRows);
   Value tilesPerGroup = b.mul(panels, groupM);
   Value firstRow = b.mul(b.divide(tile, tilesPerGroup), groupM);
   Value inGroup = b.modulo(tile, tilesPerGroup);
@@ -194,14 +194,23 @@ static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile,
   return {b.add(firstRow, b.modulo(inGroup, rowsInGroup)), b.divide(inGroup, rowsInGroup)};
 }
 
+static Value tilesOfGrid(ProgramContext &context) {
+  return context.b.mul(context.parameters.get(ParameterKind::tile_rows),
+                       context.parameters.get(ParameterKind::tile_panels));
+}
+
 TileRange sparsec::emitTileRange(ProgramContext &context, Value worker, Value workers) {
   KernelBuilder &b = context.b;
   ParameterList &parameters = context.parameters;
   TileRange range;
+  if (context.program.getSplit()) { // has no lists
+    range.begin = worker;
+    range.end = tilesOfGrid(context);
+    range.step = workers;
+    return range;
+  }
   Value offsets = parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_TILE_OFFSETS);
   range.tiles = parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_TILES);
-  Value tileRows = parameters.get(ParameterKind::tile_rows);
-  Value panels = parameters.get(ParameterKind::tile_panels);
   range.planned = b.isNotNull(offsets);
   Type i32 = b.i32Type();
   auto ends = b.ifThenElse(
@@ -210,7 +219,7 @@ TileRange sparsec::emitTileRange(ProgramContext &context, Value worker, Value wo
         return KernelBuilder::Values{b.loadElement(i32, offsets, worker), b.loadElement(i32, offsets, b.add(worker, 1)),
                                      b.i32(1)};
       },
-      [&] { return KernelBuilder::Values{worker, b.mul(tileRows, panels), workers}; });
+      [&] { return KernelBuilder::Values{worker, tilesOfGrid(context), workers}; });
   range.begin = ends[0];
   range.end = ends[1];
   range.step = ends[2];
@@ -222,6 +231,8 @@ KernelBuilder::Values sparsec::emitTileCoordinates(ProgramContext &context, cons
   Value tileRows = context.parameters.get(ParameterKind::tile_rows);
   Value panels = context.parameters.get(ParameterKind::tile_panels);
   Type i32 = b.i32Type();
+  if (!range.planned)
+    return rasterPosition(context, tile, tileRows, panels);
   return b.ifThenElse(
       range.planned, {i32, i32},
       [&] {
@@ -296,31 +307,40 @@ static TileRange rangeOfTile(ProgramContext &context, Value tileOfCta) {
                        b.mul(grid, context.schedule.getConcurrentTiles()));
 }
 
-/// Every tile that is done takes one number, so that the counter is zero again at the end.
-static Value nextByCounter(ProgramContext &context, const TileRange &range, Value tile) {
+/// The number of the tile after `tile`, less the step of the range. Every tile that is done takes one number of the
+/// counter, so that it is zero again at the end. A launch with a counter has no lists: its range ends with the grid.
+static Value takeNumber(ProgramContext &context, Value tile) {
   KernelBuilder &b = context.b;
   Value counter = context.parameters.workspace(
       WorkspaceAttr::get(b.getContext(), WorkspaceKind::tile_counter, /*bytes=*/sizeof(uint32_t)));
   return b.ifThenElse(
       b.isNotNull(counter), b.i32Type(),
-      [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(range.end, 1)))}; },
-      [&] { return Values{b.add(tile, range.step)}; })[0];
+      [&] { return Values{ptx::fetchIncrement(b, counter, b.sub(tilesOfGrid(context), 1))}; },
+      [&] { return Values{tile}; })[0];
 }
 
-/// The next tile is on its way while this one is worked on.
+/// The next number is on its way while a tile is worked on: nothing uses it before, not even the addition of the step,
+/// for which the thread would wait.
 KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value tileOfCta, ValueRange carried,
                                                   TileRowBody body) {
   KernelBuilder &b = context.b;
+  TileRange first = rangeOfTile(context, tileOfCta);
   Values state(carried);
-  state.push_back(rangeOfTile(context, tileOfCta).begin);
+  state.push_back(b.sub(first.begin, first.step));
   Values result = b.whileLoop(
-      state, [&](ValueRange state) { return b.less(state.back(), rangeOfTile(context, tileOfCta).end); },
+      state, {b.i32Type()},
       [&](ValueRange state) {
         TileRange range = rangeOfTile(context, tileOfCta);
-        Value next = nextByCounter(context, range, state.back());
-        Values coordinates = emitTileCoordinates(context, range, state.back());
+        Value tile = b.add(state.back(), range.step);
+        return std::pair(b.less(tile, range.end), Values{tile});
+      },
+      [&](ValueRange state, ValueRange found) {
+        TileRange range = rangeOfTile(context, tileOfCta);
+        Value tile = found[0];
+        Values coordinates = emitTileCoordinates(context, range, tile);
+        Value number = takeNumber(context, tile);
         Values after = body(coordinates[0], coordinates[1], state.drop_back());
-        after.push_back(next);
+        after.push_back(number);
         return after;
       });
   result.pop_back();

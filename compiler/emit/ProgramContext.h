@@ -100,7 +100,7 @@ using TileRowBody =
 /// keeps `group_m` tile rows together. All i32.
 struct TileRange {
   mlir::Value begin, end, step;
-  mlir::Value planned, tiles; // i1 and the plan's list
+  mlir::Value planned, tiles; // i1 and the plan's list; null where launches of the program have no lists
 };
 TileRange emitTileRange(ProgramContext &context, mlir::Value worker, mlir::Value workers);
 /// Tile row and panel of a tile of the range.

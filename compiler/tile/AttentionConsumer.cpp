@@ -65,8 +65,11 @@ private:
   Step stepOf(ValueRange messages) { return AttentionRole::stepOf(blocksOf(messages), parts.keyBlock); }
   Value makeTerms(ValueRange messages) { return AttentionRole::makeTerms(blocksOf(messages), parts.keyBlock); }
   ValueRange blocksOf(ValueRange messages) { return messages.take_front(parts.blocksPerStep); }
-  /// Whether all queries of a group may be behind their sequence, while another group has some of it.
-  bool mayHaveNoQueries() { return parts.hasPackedQueries() && schedule.getConsumersM() > 1; }
+  /// Whether all queries of a group may be behind the last one, while another group has some: short sequences are
+  /// packed, and decoding has as many as a head of keys has heads of queries. The main program of tensors that are not
+  /// packed stays without the choice.
+  bool mayHaveNoQueries() { return (parts.hasPackedQueries() || parts.isSplit) && schedule.getConsumersM() > 1; }
+  Value queriesOfTile();
   void beginProducts();
   void endProducts();
   void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
@@ -154,13 +157,22 @@ AttentionConsumer::FinishedTile AttentionConsumer::choose(Value condition, funct
   return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
 }
 
+/// The number of queries of the tile's sequence.
+Value AttentionConsumer::queriesOfTile() {
+  SequenceOp sequence = sequenceTile.sequence;
+  if (!sequence)
+    sequence = SequenceOp::create(b, parts.query, parts.key, sequenceTile.tile.getBatch(), /*query_starts=*/Value(),
+                                  /*key_starts=*/Value(), /*key_lengths=*/Value(), /*page_table=*/Value());
+  return sequence.getQueries();
+}
+
 /// The steps of a list that has blocks, for a group that may have no queries.
 AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextTile &tile, const FinishedTile &none,
                                                                      ValueRange firstMessages) {
   if (!mayHaveNoQueries())
     return buildSteps(tile, none, firstMessages);
   Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
-  Value hasQueries = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, query, sequenceTile.sequence.getQueries());
+  Value hasQueries = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, query, queriesOfTile());
   return choose(
       hasQueries, [&] { return buildSteps(tile, none, firstMessages); },
       [&] { return passSteps(tile, none, firstMessages); });

@@ -48,3 +48,25 @@ sparsec.kernel @warps(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
     : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x64xbf16>
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
+
+// The second group of a tile may be behind the last query, of which decoding has few. It passes the steps then. In the
+// program of whole tiles it multiplies all the same.
+// CHECK-LABEL: sparsec.program @decoding attributes
+// CHECK-NOT: sparsec.sequence
+// CHECK-LABEL: sparsec.program @decoding_parts attributes
+// CHECK: sparsec.role "consumer"
+// CHECK: %{{.*}}, %[[QUERIES:.*]], %{{.*}}, %{{.*}} = sparsec.sequence %{{.*}}, %{{.*}}[%batch] :
+// CHECK: %[[THERE:.*]] = arith.cmpi slt, %{{.*}}, %[[QUERIES]] : i32
+// CHECK-NEXT: scf.if %[[THERE]]
+// CHECK-COUNT-4: sparsec.product
+// CHECK: } else {
+// CHECK: sparsec.loop
+// CHECK-NOT: sparsec.product
+// CHECK: sparsec.store_part
+sparsec.kernel @decoding(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 2, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}

@@ -1,5 +1,6 @@
 // RUN: sparsec %s --arch=sm_90a --emit=ptx -o %t.sm_90a.ptx
 // RUN: FileCheck %s < %t.sm_90a.ptx
+// RUN: sed -n '/plain_parts(/,/plain_merge(/p' %t.sm_90a.ptx | FileCheck %s --check-prefix=PARTS
 // RUN: sed -n '/_merge(/,/^}/p' %t.sm_90a.ptx | FileCheck %s --check-prefix=DEPENDENT
 // RUN: sparsec %s --arch=sm_89 --emit=ptx | sed -n '/_merge(/,/^}/p' | FileCheck %s --check-prefix=EARLIER
 // The kernel that merges the parts of the keys, and the stores of the parts.
@@ -14,6 +15,14 @@
 // CHECK-LABEL: .entry plain_parts(
 // CHECK-COUNT-34: st.global.v2.b32
 // CHECK-NOT: st.global.v2
+
+// Launches of parts have no tile lists. The number of the next tile is no operand of an addition before the first copies.
+// PARTS-NOT: ld.global.nc
+// PARTS: atom.global.inc.u32 %[[NUMBER:r[0-9]+]],
+// PARTS-NOT: ld.global.nc
+// PARTS-NOT: add.s32 %{{r[0-9]+}}, %[[NUMBER]],
+// PARTS: cp.async.bulk.tensor
+// PARTS-NOT: ld.global.nc
 
 // m and l of all parts twice, by lanes: the largest m, then l. Then every warp takes its parts of the output, four
 // columns in a lane. The sums of the 8 warps are added in their order, and a thread stores a column.

@@ -105,7 +105,7 @@ TEST_F(KeyParts, AreTilesOfTheGridAndAreMerged) {
   EXPECT_THAT(fake.launches[1].words, ElementsAre(base + counter, base, 3u, 100u));
 }
 
-/// Where keys are many there are about two parts for each CTA that runs at once.
+/// Where keys are many there is a part for each CTA that runs at once.
 TEST_F(KeyParts, FollowFromTilesWhereKeysAreMany) {
   for (int tensor : {k, v})
     arguments[tensor] =
@@ -115,13 +115,12 @@ TEST_F(KeyParts, FollowFromTilesWhereKeysAreMany) {
   ASSERT_OK(createPlan(ArgumentList(9)));
   fake.parameterCount = 4;
   ASSERT_OK(launchWith(options));
-  EXPECT_EQ(fake.launches[0].words[2], uint64_t(2 * 264 / 32));
-  EXPECT_EQ(fake.launches[0].gridX, 264u) << "as many CTAs as run at once";
+  EXPECT_EQ(fake.launches[0].words[2], uint64_t(264 / 32));
+  EXPECT_EQ(fake.launches[0].gridX, 256u);
 }
 
-/// Without lists and lengths all tiles have as many keys, so that a part for each CTA that runs at once takes less time
-/// than two of half its size.
-class KeyPartsOfEqualTiles : public KeyParts {
+/// A part for each CTA that runs at once takes less time than two of half its size, unless many CTAs would have none.
+class KeyPartsOfTiles : public KeyParts {
 protected:
   void SetUp() override {
     LaunchInfoBuilder info = cudaAttention();
@@ -137,7 +136,7 @@ protected:
   }
 };
 
-TEST_F(KeyPartsOfEqualTiles, TakeTheLeastTime) {
+TEST_F(KeyPartsOfTiles, TakeTheLeastTime) {
   EXPECT_EQ(tilesOf(2, 100000), 32 * 8) << "one for each of 264 CTAs";
   EXPECT_EQ(tilesOf(10, 100000), 160 * 3) << "two rounds of a third take less than one round of all keys";
   EXPECT_EQ(tilesOf(10, 700), 160) << "here they take more than one round of all keys";
@@ -175,9 +174,9 @@ protected:
   }
 };
 
-TEST_F(KeyPartsOfLengths, AreMoreWhereSequencesMayDiffer) {
+TEST_F(KeyPartsOfLengths, AreAsManyAsForSequencesOfTheSizeOfK) {
   EXPECT_EQ(partsOf(1), 16u) << "one for each of 264 CTAs, from 16 tiles";
-  EXPECT_EQ(partsOf(2), 16u) << "about two for each of 264 CTAs, from 32 tiles";
+  EXPECT_EQ(partsOf(2), 8u) << "one for each of 264 CTAs, from 32 tiles";
 }
 
 /// The caller of a launcher binds other arguments; the stages stay.
