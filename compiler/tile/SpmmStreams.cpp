@@ -152,8 +152,8 @@ StreamBuilder::Progress StreamBuilder::visitColumn(ImplicitLocOpBuilder &b, Valu
     sum = values[0];
     progress.next = {named(values[1], "place"), named(values[2], "chunk")};
   }
-  for (Value &sum : progress.sums)
-    sum = AwaitOp::create(b, pendingType(), sum, /*outstanding=*/0);
+  // This waits for the products of all rows.
+  progress.sums.back() = AwaitOp::create(b, pendingType(), progress.sums.back(), /*outstanding=*/0);
   Value isComplete = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, progress.next.place, before.place);
   ReleaseOp::create(b, blockRing, before.chunk, isComplete);
   return progress;
