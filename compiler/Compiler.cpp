@@ -5,6 +5,7 @@
 
 #include "Bundle.h"
 #include "CheckText.h"
+#include "Conversions.h"
 #include "Failure.h"
 #include "HostObject.h"
 #include "IrDump.h"
@@ -377,15 +378,32 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
   pipeline.expectN = options.expect_n;
   pipeline.scheduleTable = options.schedule_table ? options.schedule_table : "";
 
-  PassManager passes(module.getContext());
-  passes.addInstrumentation(std::make_unique<NotePassFailure>(failure));
-  if (dump.isEnabled())
-    passes.addInstrumentation(std::make_unique<DumpAfterPass>(dump));
-  if (findChip(target))
-    addGpuPasses(passes, pipeline, getLastStage(options.emit));
-  else
-    addHostPasses(passes, getLastStage(options.emit));
-  return times.measure("passes", [&] { return passes.run(module); });
+  const bool isForGpu = findChip(target);
+  const Stage last = getLastStage(options.emit);
+  auto run = [&](bool verifies, function_ref<void(OpPassManager &)> addPasses) {
+    PassManager passes(module.getContext());
+    passes.enableVerifier(verifies);
+    passes.addInstrumentation(std::make_unique<NotePassFailure>(failure));
+    if (dump.isEnabled())
+      passes.addInstrumentation(std::make_unique<DumpAfterPass>(dump));
+    addPasses(passes);
+    return passes.run(module);
+  };
+  auto addOwn = [&](OpPassManager &passes) {
+    isForGpu ? addGpuPasses(passes, pipeline, last) : addHostPasses(passes, last);
+  };
+  auto addConversions = [&](OpPassManager &passes) {
+    isForGpu ? addGpuConversionPasses(passes) : addHostConversionPasses(passes);
+  };
+  return times.measure("passes", [&] {
+    LogicalResult result = run(/*verifies=*/true, addOwn);
+    if (failed(result) || last != Stage::Llvm)
+      return result;
+    // The module is verified again behind the last pass. To do so after each of MLIR's conversions takes a tenth of the
+    // time of a compilation (bench/notes/compile-time.md).
+    result = run(/*verifies=*/false, addConversions);
+    return failed(result) ? result : run(/*verifies=*/true, addCastRemovalPass);
+  });
 }
 
 std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump,

@@ -36,7 +36,6 @@ void sparsec::addGpuPasses(OpPassManager &passes, const PipelineOptions &options
   // The kernel ops go before anything converts the ops in their epilogues: these are part of the launch info.
   passes.addPass(createEmbedLaunchInfoPass());
   passes.addPass(createLowerMathPass());
-  addGpuConversionPasses(passes);
 }
 
 void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
@@ -54,7 +53,6 @@ void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
 
   passes.addPass(createEmitHostPass());
   passes.addPass(createEmbedLaunchInfoPass());
-  addHostConversionPasses(passes);
 }
 
 bool sparsec::refusesInput(llvm::StringRef pass) {
@@ -63,9 +61,15 @@ bool sparsec::refusesInput(llvm::StringRef pass) {
 }
 
 void sparsec::registerPipelines() {
-  PassPipelineRegistration<PipelineOptions>(
-      "sparsec-gpu-pipeline", "all passes for a GPU",
-      [](OpPassManager &passes, const PipelineOptions &options) { addGpuPasses(passes, options, Stage::Llvm); });
-  PassPipelineRegistration<>("sparsec-host-pipeline", "all passes for the host",
-                             [](OpPassManager &passes) { addHostPasses(passes, Stage::Llvm); });
+  PassPipelineRegistration<PipelineOptions>("sparsec-gpu-pipeline", "all passes for a GPU",
+                                            [](OpPassManager &passes, const PipelineOptions &options) {
+                                              addGpuPasses(passes, options, Stage::Llvm);
+                                              addGpuConversionPasses(passes);
+                                              addCastRemovalPass(passes);
+                                            });
+  PassPipelineRegistration<>("sparsec-host-pipeline", "all passes for the host", [](OpPassManager &passes) {
+    addHostPasses(passes, Stage::Llvm);
+    addHostConversionPasses(passes);
+    addCastRemovalPass(passes);
+  });
 }

@@ -28,7 +28,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                     llvm::cl::init("")};
 };
 
-/// Adds the passes from the input to `last`, for a GPU and for the host.
+/// Adds sparsec's passes from the input to `last`, for a GPU and for the host. Behind those to Stage::Llvm come MLIR's
+/// conversions (Conversions.h).
 void addGpuPasses(mlir::OpPassManager &passes, const PipelineOptions &options, Stage last);
 void addHostPasses(mlir::OpPassManager &passes, Stage last);
 

@@ -24,7 +24,6 @@ void sparsec::addHostConversionPasses(OpPassManager &passes) {
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
 void sparsec::addGpuConversionPasses(OpPassManager &passes) {
@@ -36,5 +35,6 @@ void sparsec::addGpuConversionPasses(OpPassManager &passes) {
   kernels.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass()); // runs on builtin.module only
   passes.nest<gpu::GPUModuleOp>().addPass(createConvertNVVMToLLVMPass());
-  passes.addPass(createReconcileUnrealizedCastsPass());
 }
+
+void sparsec::addCastRemovalPass(OpPassManager &passes) { passes.addPass(createReconcileUnrealizedCastsPass()); }

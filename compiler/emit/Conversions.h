@@ -16,6 +16,9 @@ void addHostConversionPasses(mlir::OpPassManager &passes);
 /// After sparsec-lower-math: everything inside gpu.module to the LLVM and NVVM dialects.
 void addGpuConversionPasses(mlir::OpPassManager &passes);
 
+/// After either of them: removes the casts that they leave between types.
+void addCastRemovalPass(mlir::OpPassManager &passes);
+
 } // namespace sparsec
 
 #endif // SPARSEC_COMPILER_EMIT_CONVERSIONS_H

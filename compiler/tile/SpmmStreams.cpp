@@ -119,7 +119,7 @@ void StreamBuilder::endTile(ImplicitLocOpBuilder &b, const Position &last) {
 }
 
 /// Whether a word has one of these bits.
-static Value hasBits(ImplicitLocOpBuilder &b, Value word, int64_t bits) {
+Value hasBits(ImplicitLocOpBuilder &b, Value word, int64_t bits) {
   Value those = arith::AndIOp::create(b, word, i32(b, bits));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, those, i32(b, 0));
 }

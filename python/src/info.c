@@ -78,8 +78,8 @@ static PyObject *convertVariant(const sparsec_launch_info_t *info, const void *d
   }
   return Py_BuildValue("{s:s,s:I,s:I,s:I,s:I,s:N,s:N}", "schedule", variant->schedule, "required_sections",
                        variant->required_sections, "most_panels", variant->most_panels, "most_tiles_per_sm",
-                       variant->most_tiles_per_sm, "part_keys", variant->part_keys,
-                       "requirements", requirements, "stages", stages);
+                       variant->most_tiles_per_sm, "part_keys", variant->part_keys, "requirements", requirements,
+                       "stages", stages);
 }
 
 static PyObject *convertKernel(const sparsec_launch_info_t *info, const void *data) {

@@ -2,6 +2,7 @@
 
 #include "host_kernels.h"
 
+#include "Conversions.h"
 #include "HostObject.h"
 #include "Passes.h"
 #include "Pipeline.h"
@@ -26,6 +27,8 @@ std::string compile(const std::string &text) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   PassManager passes(&context);
   sparsec::addHostPasses(passes, sparsec::Stage::Llvm);
+  sparsec::addHostConversionPasses(passes);
+  sparsec::addCastRemovalPass(passes);
   if (!module || failed(passes.run(*module)))
     return {};
   std::unique_ptr<llvm::TargetMachine> machine = sparsec::createHostTargetMachine();
