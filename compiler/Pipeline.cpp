@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // THE list of passes, from kernel.mlir to what LLVM translates. Start reading here: every pass is described in
-// Passes.td and lies in a file of its own name. What follows the list (LLVM IR, PTX, ptxas) is in binary/, and
-// Compiler.cpp runs it all.
+// Passes.td and lies in a file of its own name. MLIR's conversions follow (emit/Conversions.cpp). What comes behind
+// them (LLVM IR, PTX, ptxas) is in binary/, and Compiler.cpp runs it all.
 
 #include "Pipeline.h"
 

@@ -70,9 +70,10 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
-/// The tile rows of a group of streams; 0: there are no groups. While a group runs, its blocks and as many panels of X
-/// as workers run it are read from memory once. Groups whose blocks are as many bytes as these panels take the fewest.
-/// Where most rows would be in one group, all rows of a panel run together, by falling cost (bench/notes/streams.md).
+/// The number of tile rows in a group of streams, or 0 for no groups. While the workers run `rows` tile rows, they run
+/// `workers / rows` panels at a time. They read the blocks of these rows and the X of these panels from memory once,
+/// which are the fewest bytes for each tile where both are as many. Where one group would have most of the rows, all
+/// rows of a panel run together instead, by falling cost (bench/notes/streams.md).
 int64_t groupRowsOfStreams(const TileListRequest &request) {
   const MatrixRows &matrix = *request.matrix;
   const BlockPattern &pattern = matrix.pattern;
@@ -110,6 +111,7 @@ TileListInput listInput(const TileListRequest &request) {
 TileLists tileLists(const TileListRequest &request) {
   TileListInput input = listInput(request);
   input.panelsPerUnit = panelsPerUnit(request);
+  // Periodic lists, which serve every width, have no groups.
   if (request.streams && request.isStatic)
     input.groupRows = groupRowsOfStreams(request);
   return makeTileLists(input);

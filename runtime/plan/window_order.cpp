@@ -40,22 +40,23 @@ private:
   std::vector<uint64_t> bits;
 };
 
-/// What a window costs, by its columns: the sum over all windows is to become small. The power says how much more a
-/// long window counts than a short one. A column more costs about 1, whatever the power.
-class WindowCosts {
+/// Gives every window a weight, by the number of its columns. An order of rows is good if the sum of the weights is
+/// small. The greater the power, the more a long window weighs beside a short one. A further column adds about 1 to the
+/// weight of a mean window, whatever the power is.
+class WindowWeights {
 public:
-  WindowCosts(int64_t blockColumns, double columnsPerWindow, double power)
-      : arePlain(power == 1), costs(blockColumns + 1) {
+  WindowWeights(int64_t blockColumns, double columnsPerWindow, double power)
+      : areColumnCounts(power == 1), weights(blockColumns + 1) {
     for (int64_t columns = 0; columns <= blockColumns; ++columns)
-      costs[columns] = columnsPerWindow / power * std::pow(double(columns) / columnsPerWindow, power);
+      weights[columns] = columnsPerWindow / power * std::pow(double(columns) / columnsPerWindow, power);
   }
 
-  double of(int64_t columns) const { return costs[columns]; }
-  /// Whether a window costs as much as it has columns.
-  const bool arePlain;
+  double of(int64_t columns) const { return weights[columns]; }
+  /// Whether the weight of a window is the number of its columns.
+  const bool areColumnCounts;
 
 private:
-  std::vector<double> costs;
+  std::vector<double> weights;
 };
 
 /// An order of the rows, with the columns of its windows. Every window knows which columns some of its rows have, and
@@ -74,9 +75,9 @@ public:
   int64_t rowCount() const { return int64_t(rows.size()); }
   int64_t windowCount() const { return shape.count(); }
   int64_t columnCount() const { return std::accumulate(columns.begin(), columns.end(), int64_t(0)); }
-  double costBy(const WindowCosts &costs) const {
+  double weightBy(const WindowWeights &weights) const {
     return std::accumulate(columns.begin(), columns.end(), 0.0,
-                           [&](double sum, int64_t count) { return sum + costs.of(count); });
+                           [&](double sum, int64_t count) { return sum + weights.of(count); });
   }
   std::vector<int32_t> take() {
     // Which group of a window has which row changes nothing: rows in their own order read W from front to back.
@@ -85,13 +86,13 @@ public:
     return std::move(rows);
   }
 
-  /// Swaps two rows unless `isAccepted(growth)` of the cost is false. Returns the effort.
+  /// Swaps two rows unless `isAccepted(growth)` of the weight is false. Returns the effort.
   template <typename IsAccepted>
-  int64_t trySwap(int64_t a, int64_t b, const WindowCosts &costs, const IsAccepted &isAccepted) {
+  int64_t trySwap(int64_t a, int64_t b, const WindowWeights &weights, const IsAccepted &isAccepted) {
     const int64_t windowA = windowOf[a], windowB = windowOf[b];
     if (windowA == windowB)
       return operationsPerSwap;
-    if (!isAccepted(costs.arePlain ? double(growthOfSwap(a, b)) : costOfSwap(a, b, costs)))
+    if (!isAccepted(weights.areColumnCounts ? double(growthOfSwap(a, b)) : growthOfWeight(a, b, weights)))
       return effortOfTry();
     std::swap(rows[a], rows[b]);
     update(windowA);
@@ -131,11 +132,12 @@ private:
     return growth;
   }
 
-  /// Takes twice as long as growthOfSwap(), which is enough where a window costs as much as it has columns.
-  double costOfSwap(int64_t a, int64_t b, const WindowCosts &costs) {
+  /// The weight that both windows gain. This takes twice as long as growthOfSwap(), which is enough where the weight of
+  /// a window is the number of its columns.
+  double growthOfWeight(int64_t a, int64_t b, const WindowWeights &weights) {
     const int64_t columnsA = columns[windowOf[a]], columnsB = columns[windowOf[b]];
-    return costs.of(columnsA + growthOfFirst(a, b)) - costs.of(columnsA) + costs.of(columnsB + growthOfFirst(b, a)) -
-           costs.of(columnsB);
+    return weights.of(columnsA + growthOfFirst(a, b)) - weights.of(columnsA) +
+           weights.of(columnsB + growthOfFirst(b, a)) - weights.of(columnsB);
   }
 
   void update(int64_t window) {
@@ -163,9 +165,9 @@ private:
   std::vector<uint64_t> bits;
 };
 
-/// Simulated annealing: random swaps of rows. Those that cost more are accepted less and less often. The temperature
+/// Simulated annealing: random swaps of rows. Those that add weight are accepted less and less often. The temperature
 /// falls after each stage.
-void anneal(Order &order, const WindowCosts &costs, int64_t operations, const OrderProgress &progress) {
+void anneal(Order &order, const WindowWeights &weights, int64_t operations, const OrderProgress &progress) {
   std::mt19937_64 random(1); // its numbers are the same everywhere
   auto below = [](uint64_t half, int64_t limit) { return int64_t((half & UINT32_MAX) * uint64_t(limit) >> 32); };
   const double columnsPerWindow = double(order.columnCount()) / double(order.windowCount());
@@ -182,7 +184,7 @@ void anneal(Order &order, const WindowCosts &costs, int64_t operations, const Or
     };
     while (effort < operations / orderStages * (stage + 1)) {
       const uint64_t bits = random();
-      effort += order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), costs, isAccepted);
+      effort += order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), weights, isAccepted);
     }
     if (progress && !progress())
       return;
@@ -209,13 +211,13 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const Wind
   const RowSets sets(pattern);
   const Order unchanged(sets, own, shape);
   const auto columnsPerWindow = double(unchanged.columnCount()) / double(shape.count());
-  const WindowCosts costs(pattern.blockColumns, std::max(columnsPerWindow, 1.0), power);
+  const WindowWeights weights(pattern.blockColumns, std::max(columnsPerWindow, 1.0), power);
   // Rows of about the same length take about the same time, and long rows together need fewer columns than apart.
   const Order byLength(sets, rowsByLength(pattern), shape);
-  Order order = byLength.costBy(costs) <= unchanged.costBy(costs) ? byLength : unchanged;
+  Order order = byLength.weightBy(weights) <= unchanged.weightBy(weights) ? byLength : unchanged;
   const int64_t operations = std::max(operationsPerBlock * blocks, leastOperations);
-  anneal(order, costs, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
-  return order.costBy(costs) < unchanged.costBy(costs) ? order.take() : own;
+  anneal(order, weights, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
+  return order.weightBy(weights) < unchanged.weightBy(weights) ? order.take() : own;
 }
 
 std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, const RowOrder &order) {

@@ -143,8 +143,11 @@ Windows makeWindows(const WindowInput &input) {
 
 namespace {
 
-uint64_t windowCost(uint64_t columns, uint64_t blocks, uint32_t columnCost, uint32_t tileOverhead) {
-  return std::max(columnCost * columns, 100 * blocks) + 100 * uint64_t(tileOverhead);
+/// The time that a window takes, in hundredths of the product of a block: it loads columns and multiplies blocks at the
+/// same time. The numbers are whole or expected ones.
+template <typename Number>
+Number windowCost(Number columns, Number blocks, uint32_t columnCost, uint32_t tileOverhead) {
+  return std::max(columnCost * columns, 100 * blocks) + 100 * Number(tileOverhead);
 }
 
 /// The costs of windows of `rows` block rows whose blocks are at random columns: a mean, and a standard deviation.
@@ -155,7 +158,7 @@ struct ExpectedCosts {
     const double absence = std::pow(1 - density, double(rows)), columns = width * (1 - absence);
     const double blocks = double(rows) * density * width;
     loadsBound = load.columnCost * columns > 100 * blocks;
-    mean = (loadsBound ? load.columnCost * columns : 100 * blocks) + 100 * double(load.tileOverhead);
+    mean = windowCost(columns, blocks, load.columnCost, load.tileOverhead);
     deviation = loadsBound ? load.columnCost * std::sqrt(columns * absence) : 100 * std::sqrt(blocks * (1 - density));
   }
   bool loadsBound; // loads of columns take longer than the products
