@@ -249,14 +249,19 @@ LogicalResult LoadFragmentOp::verify() {
   int64_t rows = view.getRows(), depth = view.getColumns();
   if (view.getMajor() == Major::mn)
     std::swap(rows, depth);
+  const bool isWidened = view.getElementType().getIntOrFloatBitWidth() == 8 && fragment.getElementType().isF16();
   if (rows != fragment.getRows() || depth != fragment.getColumns() ||
-      view.getElementType() != fragment.getElementType())
+      (view.getElementType() != fragment.getElementType() && !isWidened))
     return emitOpError("expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got ")
            << fragment << " of " << view;
   // load_fragment_c2
   auto program = (*this)->getParentOfType<ProgramOp>();
-  if (getAsB() && program && program.getSchedule().getInstruction() != Instruction::mma_sync)
+  const bool isOfWarps = !program || program.getSchedule().getInstruction() == Instruction::mma_sync;
+  if (getAsB() && !isOfWarps)
     return emitOpError("expects as_b only with mma_sync");
+  // load_fragment_c3
+  if (isWidened && !isOfWarps)
+    return emitOpError("expects f16 from fp8 only with mma_sync");
   return success();
 }
 
@@ -458,11 +463,12 @@ LogicalResult CopyOp::verify() {
     return emitOpError("expects columns to be from 1 to the ")
            << buffer->getColumns() << " of the buffer, for a tensor";
   // copy_c8
-  constexpr int64_t bytesOfRow = 64;
-  bool hasShortRows = buffer->getColumns() * (buffer->getElementType().getIntOrFloatBitWidth() / 8) == bytesOfRow;
+  const int64_t bytesOfRow = buffer->getColumns() * (buffer->getElementType().getIntOrFloatBitWidth() / 8);
+  const bool hasShortRows = bytesOfRow == 32 || bytesOfRow == 64;
   if (getLines() && (tensor || mayGather(*this) || !hasShortRows || !getBlockColumns().empty()))
-    return emitOpError("expects lines only for blocks by tma, without block_columns, into a buffer with rows of ")
-           << bytesOfRow << " bytes";
+    return emitOpError(
+        "expects lines only for blocks by tma, without block_columns, into a buffer with rows of 32 or 64 "
+        "bytes");
   // copy_c9
   auto matrix = dyn_cast<BsrType>(getSource().getType());
   if (getDepthRows() && (!matrix || matrix.getTransposed()))

@@ -423,8 +423,9 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     accumulator the sum starts at zero. `depth` is the number of K elements that count. With wgmma the result is
     pending. Products complete in the order in which they were issued, so that an accumulator may be pending too. A
     product by mma.sync is complete at once: its result is an accumulator. One instruction has all columns of the
-    accumulator, or `columns` of them. With `in` a sum that starts at zero takes the registers of an accumulator that
-    nothing needs any more. Two sums that are not in use at the same time then have the same registers for certain.
+    accumulator, or `columns` of them. With `in` a sum that starts at zero takes the registers of one that nothing needs
+    any more and to which no product in flight adds. Two sums that are not in use at the same time then have the same
+    registers for certain.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -434,7 +435,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
     Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator,
-    Optional<Sparsec_AccumulatorType>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns);
+    Optional<Sparsec_AnySum>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)?
@@ -455,7 +456,8 @@ def Sparsec_LoadFragmentOp : Sparsec_Op<"load_fragment", [Pure]> {
   let summary = "Loads an operand from shared memory into registers.";
   let description = [{
     The view in the slot of the cursor, by ldmatrix: M x K (`k`) or K x M (`mn`). With `as_b` its registers are in the
-    order of the B operand of mma.sync, of which M are the columns.
+    order of the B operand of mma.sync, of which M are the columns. A fragment of f16 from fp8 (K-major) has the same
+    values, in an order of K that both operands of a product share.
 
     ```mlir
     %a = sparsec.load_fragment %queries[%c] : <64, 128, bf16, k> -> <64, 128, bf16>
@@ -514,9 +516,9 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     parts: the first begins at the coordinate, the others at `parts`. The blocks of a transposed matrix do not follow
     one another: those behind the first are `parts` of dimension 0.
 
-    With `lines` a block whose rows have 64 bytes is copied as lines of 128 bytes, two rows each, which takes half as
-    many requests to memory. In the swizzle of 128 bytes, rows 2 i and 2 i + 1 then change places where bit 3 of the row
-    is set.
+    With `lines` a block whose rows have 64 or 32 bytes is copied as lines of 128 bytes, two or four rows each, which
+    takes fewer requests to memory. In the swizzle of 128 bytes, row r is then where row r ^ (r / 8 mod 2) or
+    r ^ (r / 8 mod 4) would be.
 
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}

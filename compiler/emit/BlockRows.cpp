@@ -118,13 +118,20 @@ void BlockRows::emitRowScales(RowScalesOp op) {
   values.set(op, scales);
 }
 
-/// Rows of blocks that came in lines are columns of the accumulators here: neighbours have changed places in every
-/// other group of 8.
-static void restoreOrder(AccumulatorFragment &fragment) {
+/// Rows of blocks that came in lines are columns of the accumulators here. A line has two or four rows: column c of
+/// group g of 8 is where column c ^ (g mod 2) or c ^ (g mod 4) would be. Bit 0 of a column says which of two neighbours
+/// of a thread it is, bit 1 is bit 0 of the lane.
+static void restoreOrder(KernelBuilder &b, AccumulatorFragment &fragment, int64_t rowsOfLine) {
   for (int64_t slab = 0; slab < fragment.slabs; ++slab)
-    for (int64_t group = 1; group < fragment.groups; group += 2)
-      for (int64_t index : {0, 2})
-        std::swap(fragment.at(slab, group, index), fragment.at(slab, group, index + 1));
+    for (int64_t group = 0; group < fragment.groups; ++group) {
+      const int64_t change = group % rowsOfLine;
+      if (change & 1)
+        for (int64_t index : {0, 2})
+          std::swap(fragment.at(slab, group, index), fragment.at(slab, group, index + 1));
+      if (change & 2)
+        for (int64_t index = 0; index < 4; ++index)
+          fragment.at(slab, group, index) = ptx::exchange(b, fragment.at(slab, group, index), 1);
+    }
 }
 
 void BlockRows::emitStore(StoreOp op) {
@@ -142,8 +149,11 @@ void BlockRows::emitStore(StoreOp op) {
   fragment.slabs = type.getRows() / fragment.slabRows;
   fragment.groups = type.getColumns() / 8;
   fragment.values = values.sums(op.getAccumulator());
-  if (op.getLines())
-    restoreOrder(fragment);
+  if (op.getLines()) {
+    constexpr int64_t lineBytes = 128;
+    const int64_t bits = context.matrix.getElementType().getIntOrFloatBitWidth();
+    restoreOrder(b, fragment, lineBytes / (context.matrix.getBlockColumns() * bits / 8));
+  }
   fragment.row = values.one(op.getGroupRow());
   if (!isWarp) {
     // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers

@@ -10,8 +10,9 @@ namespace sparsec {
 
 /// Loads 16 x 16 elements of 16 bits at a time by ldmatrix: four registers, two for each half of K with eight rows each
 /// (the A operand of m16n8k16, PTX ISA 9.7.14.5.8), or two for each eight rows with a half of K each (two B operands).
-/// Lane l gives the address of one row of matrix l / 8. A group is a warp, or a warpgroup whose warps have 16 of every
-/// 64 rows. The swizzle mixes the number of a 16-byte vector with the row.
+/// B operands of f16 from fp8 come 32 rows x 16 elements at a time. Lane l gives the address of one row of matrix l
+/// / 8. A group is a warp, or a warpgroup whose warps have 16 of every 64 rows. The swizzle mixes the number of a
+/// 16-byte vector with the row.
 class FragmentLoader {
 public:
   /// `firstRow` and `firstColumn` are those of the view in its buffer, or null. A column begins a 16-byte vector, and
@@ -27,6 +28,7 @@ private:
   KernelBuilder::Values load(int64_t row, int64_t k) { return isTransposed ? loadColumns(row, k) : loadRows(row, k); }
   KernelBuilder::Values loadRows(int64_t row, int64_t k);
   KernelBuilder::Values loadColumns(int64_t row, int64_t k);
+  KernelBuilder::Values loadAndWiden(int64_t row, int64_t k);
   KernelBuilder::Values load(int64_t offset, mlir::Value row, mlir::Value vector);
   mlir::Value bit(int64_t number) { return b.bitAnd(b.shiftRight(lane, number), 1); }
   /// The lane modulo 8, and 8 more where its highest bit, `number`, is set.
@@ -34,9 +36,9 @@ private:
 
   KernelBuilder &b;
   ViewType view;
-  int64_t stripBytes, stripStride, groupRows;
+  int64_t elementBytes, stripBytes, stripStride, groupRows;
   Swizzle swizzle;
-  bool isTransposed, isOperandB;
+  bool isTransposed, isOperandB, isWidened;
   mlir::Value lane, warp, first, firstVector;
 };
 

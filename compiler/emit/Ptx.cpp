@@ -287,16 +287,26 @@ void ptx::storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, boo
   NVVM::StMatrixOp::create(b, pointer, registers, matrixLayout(b, transposed), matrixShape(b), matrixElement(b));
 }
 
+/// Of a type of fp8.
+static const char *nameOfF8(Type element) { return isa<Float8E4M3FNType>(element) ? "e4m3" : "e5m2"; }
+
+Values ptx::widenF8(KernelBuilder &b, Type element, Value four) {
+  Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), {b.i32Type(), b.i32Type()});
+  std::string text = llvm::formatv("{{ .reg .b16 low, high; mov.b32 {{low, high}, $2; cvt.rn.f16x2.{0}x2 $0, low; "
+                                   "cvt.rn.f16x2.{0}x2 $1, high; }",
+                                   nameOfF8(element));
+  return b.unpack(inlineAsm(b, result, four, text, "=r,=r,r", Effects::none));
+}
+
 /// MLIR has no op for these.
 static Values mmaOfF8(KernelBuilder &b, ptx::MmaMatrix a, ptx::MmaMatrix bMatrix, ValueRange c) {
-  auto nameOf = [](Type element) { return isa<Float8E4M3FNType>(element) ? "e4m3" : "e5m2"; };
   Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getF32Type()));
   Values operands(a.registers);
   llvm::append_range(operands, bMatrix.registers);
   llvm::append_range(operands, c);
   std::string text = llvm::formatv("mma.sync.aligned.m16n8k32.row.col.f32.{0}.{1}.f32 {{$0, $1, $2, $3}, "
                                    "{{$4, $5, $6, $7}, {{$8, $9}, {{$10, $11, $12, $13};",
-                                   nameOf(a.element), nameOf(bMatrix.element));
+                                   nameOfF8(a.element), nameOfF8(bMatrix.element));
   return b.unpack(inlineAsm(b, result, operands, text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", Effects::none));
 }
 

@@ -126,6 +126,8 @@ struct MmaMatrix {
   Type element;
   ValueRange registers;
 };
+/// Four elements of fp8 as two pairs of f16, which is exact (cvt.rn.f16x2.e4m3x2, e5m2x2; 9.7.9.21).
+Values widenF8(KernelBuilder &b, Type element, Value four);
 /// d (16 x 8, f32) = a (16 x k) * b (k x 8) + c; elements: both bf16, both f16, or any fp8 types.
 Values mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c);
 

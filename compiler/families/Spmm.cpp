@@ -179,7 +179,7 @@ std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &ke
     int64_t density = hasStreams ? costs.streamDensity : windowDensity;
     keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
     keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
-    if (kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_TWO_LEVEL)
+    if (!hasStreams && kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_TWO_LEVEL)
       keys.push_back({SPARSEC_PLAN_COST_WINDOW_SHARING, uint32_t(costs.windowSharingOfTwoLevels)});
   }
   if (variant.storedSide != 0) {

@@ -262,7 +262,8 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
 /// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
 /// consumers multiply while the third one waits. With mma.sync a block row for each of twelve warps. With more, a warp
 /// has too few registers for an epilogue. CTAs that share X wait for one another. That pays where X is N x K and a
-/// column of it is 128 pieces of 32 or 64 bytes: the CTA then copies half of them (bench/notes/streams.md).
+/// column of it is 128 pieces of 32 or 64 bytes: the CTA then copies half of them (bench/notes/streams.md). A stage of
+/// fp8 has adjacent columns, in pieces of 128 bytes.
 static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruction instruction) {
   bool isOfWarps = instruction == MatrixInstruction::MmaSync;
   Schedule schedule;
@@ -272,7 +273,7 @@ static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruct
   schedule.tileN = 128;
   schedule.tileK = (isOfWarps ? 8 : 4) * problem.blockColumns;
   schedule.consumersM = isOfWarps ? 12 : 3;
-  schedule.cluster = problem.xTransposed ? 2 : 1;
+  schedule.cluster = problem.xTransposed && bytesOf(problem.elementType) == 2 ? 2 : 1;
   schedule.blockStages = 3;
   return schedule;
 }
@@ -389,8 +390,9 @@ std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem
   return schedules;
 }
 
+/// 64 x 64 fills the matrix instructions of all chips. A stage of fp8 needs 128 x 128 for as many bytes in flight.
 std::optional<PackedBlock> sparsec::packedBlock(const ProblemDescription &problem) {
-  constexpr int64_t size = 64; // fills the matrix instructions of all chips
+  const int64_t size = 128 / bytesOf(problem.elementType);
   const bool isFilled = size % problem.blockRows == 0 && size % problem.blockColumns == 0;
   const bool isSmall = problem.blockRows < size || problem.blockColumns < size;
   if (!isFilled || !isSmall || problem.hasScales)

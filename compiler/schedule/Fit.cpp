@@ -54,17 +54,20 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   int64_t registers = origin == Origin::Chosen ? usualOtherRegisters : leastOtherRegisters;
   if (info.accumulator == Place::Registers)
     registers += rows * columns / info.threads;
-  if (problem.hasTwoLevels)
-    registers += rows * promotedColumns(schedule, problem.hasXScale) / info.threads;
+  const bool isWidened = widensF8(schedule);
+  if (problem.hasTwoLevels && !isWidened) {
+    int64_t promotedRows = schedule.walk == TileWalk::Streams ? productRows(schedule.instruction) : rows;
+    registers += promotedRows * promotedColumns(schedule, problem.hasXScale) / info.threads;
+  }
   if (problem.hasXScale)
     registers += (promotedColumns(schedule, problem.hasXScale) + threadsOfWarp - 1) / threadsOfWarp;
   // The fragments of one instruction's depth, in registers of 4 bytes. Those that the instruction can read from shared
   // memory need none.
   if (!info.a.contains(Place::SharedMemory))
     registers += rows * info.depthBytes / info.threads / 4;
-  // With streams that is a column of X, for all products with it.
+  // With streams that is a column of X, for all products with it. wgmma reads that of fp8 from shared memory.
   if (schedule.walk == TileWalk::Streams)
-    registers += columns * problem.blockColumns / info.threads / 2;
+    registers += isWidened || bytesOf(problem.elementType) == 2 ? columns * problem.blockColumns / info.threads / 2 : 0;
   else if (!info.b.contains(Place::SharedMemory))
     registers += columns * info.depthBytes / info.threads / 4;
   if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
@@ -161,10 +164,9 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
     return broken(Limit::Instruction, fmt::format("expects W as M x K for {}, but got transposed", type));
   if (!problem.xTransposed)
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
-  if (schedule.walk == TileWalk::Streams)
-    return broken(Limit::Instruction, fmt::format("expects walk = blocks or windows for {}", type));
-  if (schedule.walk == TileWalk::Windows && (problem.hasScales || problem.hasXScale))
-    return broken(Limit::Instruction, fmt::format("expects walk = blocks for scales of {}, but got windows", type));
+  if (schedule.walk != TileWalk::Blocks && (problem.hasScales || problem.hasXScale))
+    return broken(Limit::Instruction, fmt::format("expects walk = blocks for scales of {}, but got {}", type,
+                                                  schedule.walk == TileWalk::Windows ? "windows" : "streams"));
   if (problem.hasTwoLevels && schedule.tileK > mostDepthOfPart)
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most {} for sums of {} of two levels, but got {}",

@@ -119,6 +119,8 @@ int64_t sparsec::productRows(MatrixInstruction instruction) {
   return instruction == MatrixInstruction::Wgmma ? columnsOfWgmma : infoOf(instruction).m;
 }
 
+bool sparsec::widensF8(const Schedule &schedule) { return copiesOwnBlocks(schedule); }
+
 bool sparsec::copiesOwnBlocks(const Schedule &schedule) {
   return schedule.walk == TileWalk::Streams && schedule.instruction == MatrixInstruction::MmaSync;
 }

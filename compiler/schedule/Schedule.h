@@ -154,6 +154,10 @@ int64_t productRows(MatrixInstruction instruction);
 /// one of 64 x 64 with 16 bits in 512 cycles, but one of fp8 in 256 (bench/notes/fp8-products.md).
 constexpr int64_t blockProducersOfWindow(int64_t elementBytes) { return elementBytes == 1 ? 2 : 1; }
 
+/// Whether products of fp8 are those of f16: with streams by mma.sync, whose sums then have all bits of f32 and one
+/// level.
+bool widensF8(const Schedule &schedule);
+
 /// Whether consumers copy blocks for themselves, while a producer copies X.
 bool copiesOwnBlocks(const Schedule &schedule);
 

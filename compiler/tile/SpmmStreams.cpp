@@ -11,6 +11,10 @@
 // A stage has few columns. The group tests each of them, one after the other, so that what depends on the number of a
 // column or of a row is known when the kernel is compiled: three groups fill the uniform datapath otherwise
 // (bench/notes/streams.md).
+//
+// Both operands of fp8 are K-major: X, which is N x K, stays in shared memory, and the group has nothing to wait for at
+// the end of a column. It takes a stage row by row. With sums of two levels a stage has 128 of K: the products of a row
+// in it, which the instructions add up, are then added to the row's sum.
 
 #include "StreamProgram.h"
 
@@ -35,7 +39,13 @@ private:
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) override;
   Progress visitColumn(ImplicitLocOpBuilder &b, Value slot, int64_t column, Value word, Progress progress);
   Position takeBlock(ImplicitLocOpBuilder &b, const Position &next);
-  void endTile(ImplicitLocOpBuilder &b, const Position &last);
+  void endChunk(ImplicitLocOpBuilder &b, const Position &last);
+
+  Progress walkRows(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress);
+  Progress walkRow(ImplicitLocOpBuilder &b, Value slot, Value word, int64_t row, Progress progress);
+  Value chooseIf(ImplicitLocOpBuilder &b, Value condition, function_ref<Value()> ifTrue, function_ref<Value()> ifFalse);
+  Value viewOfColumn(ImplicitLocOpBuilder &b, int64_t column);
+  Position takeBlockInFlight(ImplicitLocOpBuilder &b, const Position &next, Value &sum);
 
   /// The place of a group between tiles: it has no chunk. As an unsigned number, it is behind all places of a chunk.
   static constexpr int64_t noPlace = -1;
@@ -44,6 +54,7 @@ private:
     return CursorOp::create(b, blockRing, add(b, group, groups() * (2 * int64_t(schedule.getBlockStages()) - 1)));
   }
   Type pendingType() { return PendingType::get(kernel.getContext(), columns(), shape.productRows); }
+  bool hasTwoLevels() { return spmm.hasTwoLevels(); }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// The lines of a block change the order of its rows. Rows of the result may come in any order, but not those of K.
   bool hasLines() { return !matrix.getTransposed(); }
@@ -99,11 +110,14 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     Value slot = carried[0];
     Progress progress = {{}, {i32(b, noPlace), named(carried[1], "chunk")}, {}};
     for (int64_t row = 0; row < rows(); ++row)
-      progress.sums.push_back(ZeroOp::create(b, pendingType()));
+      progress.sums.push_back(ZeroOp::create(b, hasTwoLevels() ? sumType() : pendingType()));
+    if (hasTwoLevels())
+      progress.others.push_back(ZeroOp::create(b, pendingType()));
     progress = walkStages(b, tile, slot, progress);
-    for (Value &sum : progress.sums)
-      sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-    endTile(b, progress.next);
+    if (!hasTwoLevels())
+      for (Value &sum : progress.sums)
+        sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
+    endChunk(b, progress.next);
     Value firstRow = multiply(b, entryOf(b, tile.window, GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
       storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, hasLines());
@@ -112,8 +126,9 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   DrainStoresOp::create(b);
 }
 
-/// The last chunk of a tile may have fewer products. The next tile begins with another chunk.
-void StreamBuilder::endTile(ImplicitLocOpBuilder &b, const Position &last) {
+/// Releases the chunk that the group has, if it has one. The last chunk of a tile may have fewer products. The next
+/// tile begins with another chunk.
+void StreamBuilder::endChunk(ImplicitLocOpBuilder &b, const Position &last) {
   Value hasChunk = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, last.place, i32(b, noPlace));
   ReleaseOp::create(b, blockRing, last.chunk, hasChunk);
 }
@@ -125,6 +140,8 @@ Value hasBits(ImplicitLocOpBuilder &b, Value word, int64_t bits) {
 }
 
 StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) {
+  if (isF8())
+    return walkRows(b, slot, word, progress);
   const int64_t bitsOfColumn = (int64_t(1) << rows()) - 1;
   for (int64_t column = 0; column < shape.stageColumns; ++column) {
     Value hasProducts = hasBits(b, word, bitsOfColumn << (column * rows()));
@@ -167,6 +184,86 @@ StreamBuilder::Position StreamBuilder::takeBlock(ImplicitLocOpBuilder &b, const 
     return Values{i32(b, 0), chunk};
   });
   return {values[0], values[1]};
+}
+
+/// A stage of adjacent columns: those of a row are neighbours in the word, and so are its blocks in the stream.
+StreamBuilder::Progress StreamBuilder::walkRows(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) {
+  const int64_t bitsOfRow = (int64_t(1) << shape.stageColumns) - 1;
+  for (int64_t row = 0; row < rows(); ++row) {
+    Value hasProducts = hasBits(b, word, bitsOfRow << (row * shape.stageColumns));
+    Values values =
+        carryIf(b, hasProducts, progress.pack(), [&] { return walkRow(b, slot, word, row, progress).pack(); });
+    progress = progress.unpack(values);
+  }
+  if (!hasTwoLevels()) // this waits for the products of all rows
+    progress.sums.back() = AwaitOp::create(b, pendingType(), progress.sums.back(), /*outstanding=*/0);
+  return progress;
+}
+
+StreamBuilder::Progress StreamBuilder::walkRow(ImplicitLocOpBuilder &b, Value slot, Value word, int64_t row,
+                                               Progress progress) {
+  Value &sum = hasTwoLevels() ? progress.others[0] : progress.sums[row];
+  const int64_t firstBit = row * shape.stageColumns;
+  for (int64_t column = 0; column < shape.stageColumns; ++column) {
+    Value exists = hasBits(b, word, int64_t(1) << (firstBit + column));
+    Values values = carryIf(b, exists, {sum, progress.next.place, progress.next.chunk}, [&] {
+      Value before = sum;
+      const Position block = takeBlockInFlight(b, progress.next, before);
+      auto multiply = [&](Value accumulator, Value registers) -> Value {
+        return ProductOp::create(b, pendingType(), viewOfColumn(b, column), slot, viewOfBlock(b, block.place),
+                                 block.chunk, accumulator, registers, depth(), /*columns=*/IntegerAttr());
+      };
+      // With two levels the first product of a row in a stage begins a sum.
+      Value product = before;
+      if (!hasTwoLevels())
+        product = multiply(before, Value());
+      else if (column == 0)
+        product = multiply(Value(), before);
+      else
+        product = chooseIf(
+            b, hasBits(b, word, ((int64_t(1) << column) - 1) << firstBit), [&] { return multiply(before, Value()); },
+            [&] { return multiply(Value(), before); });
+      return Values{product, add(b, block.place, 1), block.chunk};
+    });
+    sum = values[0];
+    progress.next = {named(values[1], "place"), named(values[2], "chunk")};
+  }
+  if (hasTwoLevels()) {
+    Value complete = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
+    progress.sums[row] =
+        PromoteOp::create(b, complete, progress.sums[row], /*scale=*/Value(), /*rows=*/Value(), /*column=*/0);
+  }
+  return progress;
+}
+
+Value StreamBuilder::chooseIf(ImplicitLocOpBuilder &b, Value condition, function_ref<Value()> ifTrue,
+                              function_ref<Value()> ifFalse) {
+  auto branch = scf::IfOp::create(b, TypeRange{pendingType()}, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, ifTrue());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, ifFalse());
+  return branch.getResult(0);
+}
+
+/// A column of X in its slot.
+Value StreamBuilder::viewOfColumn(ImplicitLocOpBuilder &b, int64_t column) {
+  auto type = ViewType::get(b.getContext(), columns(), depth(), elementOfX(), Major::k);
+  return named(ViewOp::create(b, type, columnRing, /*row=*/Value(), i32(b, column * depth()), /*index=*/0), "x");
+}
+
+/// The same with products in flight, which read the blocks of the chunk before: they are completed first.
+StreamBuilder::Position StreamBuilder::takeBlockInFlight(ImplicitLocOpBuilder &b, const Position &next, Value &sum) {
+  Values values = carryIf(b, isBehind(b, next.place), {sum, next.place, next.chunk}, [&] {
+    Value complete = AwaitOp::create(b, pendingType(), sum, /*outstanding=*/0);
+    endChunk(b, next);
+    Value chunk = chunkBehind(b, next.chunk);
+    WaitOp::create(b, TypeRange(), blockRing, chunk);
+    return Values{complete, i32(b, 0), chunk};
+  });
+  sum = values[0];
+  return {values[1], values[2]};
 }
 
 } // namespace

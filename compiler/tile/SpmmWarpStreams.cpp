@@ -144,7 +144,7 @@ WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder 
                                                            Progress begin) {
   Visit first = beginVisit(b, word, begin);
   return whileVisits(b, begin, first, [&](Progress &progress, const Visit &visit) {
-    auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementType());
+    auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementOfFragment(elementType()));
     Value w = LoadFragmentOp::create(b, type, viewOfBlock(b, visit.block.place), visit.block.chunk);
     auto loadPart = [&](int64_t part) {
       return loadColumn(b, slot, visit.column, part * columnsOfPart, columnsOfPart);

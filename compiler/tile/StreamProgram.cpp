@@ -18,9 +18,9 @@ void StreamProgram::makeRings(ImplicitLocOpBuilder &b, IntegerAttr releasesOfBlo
     return RingOp::create(b, RingType::get(context, stages, {buffer}), b.getStringAttr(name), /*messages=*/false,
                           /*skips=*/false, releases, DenseI64ArrayAttr(), IntegerAttr());
   };
-  Type x = areColumnsAdjacent() ? bufferOf(schedule, columns(), shape.stageColumns * depth(), elementType())
+  Type x = areColumnsAdjacent() ? bufferOf(schedule, columns(), shape.stageColumns * depth(), elementOfX())
                                 : bufferOf(schedule, shape.stageColumns * rowsOfColumn(),
-                                           isTransposed() ? depth() : columns(), elementType());
+                                           isTransposed() ? depth() : columns(), elementOfX());
   cast<ProgramOp>(b.getInsertionBlock()->getParentOp()).setAdjacentColumns(areColumnsAdjacent());
   Type chunk = matrix.getTransposed()
                    ? bufferOf(schedule, shape.chunkProducts * depth(), shape.productRows, elementType())
@@ -145,11 +145,14 @@ StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const
   return progress.unpack(loop.getResults());
 }
 
+Type StreamProgram::elementOfFragment(Type stored) {
+  return isF8() && isOfWarps() ? Float16Type::get(stored.getContext()) : stored;
+}
+
 Value StreamProgram::loadColumn(ImplicitLocOpBuilder &b, Value slot, Value column, int64_t first, int64_t count) {
-  bool isOperandB = schedule.getInstruction() == Instruction::mma_sync;
   MLIRContext *context = b.getContext();
-  auto viewType = isTransposed() ? ViewType::get(context, count, depth(), elementType(), Major::k)
-                                 : ViewType::get(context, depth(), count, elementType(), Major::mn);
+  auto viewType = isTransposed() ? ViewType::get(context, count, depth(), elementOfX(), Major::k)
+                                 : ViewType::get(context, depth(), count, elementOfX(), Major::mn);
   Value row, inRow;
   if (areColumnsAdjacent()) {
     row = i32(b, first);
@@ -160,6 +163,6 @@ Value StreamProgram::loadColumn(ImplicitLocOpBuilder &b, Value slot, Value colum
     row = isTransposed() ? add(b, row, first) : row;
   }
   Value view = ViewOp::create(b, viewType, columnRing, row, inRow, /*index=*/0);
-  auto fragmentType = FragmentType::get(context, count, depth(), elementType());
-  return named(LoadFragmentOp::create(b, fragmentType, view, slot, /*as_b=*/isOperandB), "x");
+  auto fragmentType = FragmentType::get(context, count, depth(), elementOfFragment(elementOfX()));
+  return named(LoadFragmentOp::create(b, fragmentType, view, slot, /*as_b=*/isOfWarps()), "x");
 }

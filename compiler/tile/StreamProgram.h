@@ -66,8 +66,13 @@ protected:
   int64_t columns() { return schedule.getTileN(); }
   int64_t rows() { return shape.productsOfColumn(); }
   int64_t depth() { return matrix.getBlockColumns(); }
+  bool isOfWarps() { return schedule.getInstruction() == Instruction::mma_sync; }
+  bool isF8() { return elementType().getIntOrFloatBitWidth() == 8; }
+  /// The elements of fragments. mma.sync multiplies fp8 as f16: its instructions of fp8 are deeper than a block
+  /// of 16 columns, and Hopper has them only by conversions to f16.
+  mlir::Type elementOfFragment(mlir::Type stored);
   /// Whether the plan gives a stage adjacent columns: rows of X that are K are then copied as long as they are.
-  bool areColumnsAdjacent() { return isTransposed() && schedule.getInstruction() == Instruction::mma_sync; }
+  bool areColumnsAdjacent() { return isTransposed() && (isOfWarps() || isF8()); }
   /// Rows of the buffer that a column of X fills, if it fills rows of its own.
   int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
   /// The same for the blocks of a product.

@@ -25,6 +25,7 @@ private:
   Status checkColumns(int64_t window);
   /// With SPARSEC_STAGE_ADJACENT_COLUMNS, the column at place i.
   Status checkAdjacent(int64_t i) const;
+  uint32_t bitsOfColumns(int64_t count) const;
   Status checkWords(int64_t window) const;
   Status checkStream(int64_t window, int64_t consumer);
   Status checkProduct(std::span<const int32_t> blocks, int64_t firstRow);
@@ -94,14 +95,25 @@ Status StreamSectionCheck::checkAdjacent(int64_t i) const {
                       column);
 }
 
+/// The bits of a word for the first `count` columns of a stage.
+uint32_t StreamSectionCheck::bitsOfColumns(int64_t count) const {
+  auto lowBits = [](int64_t number) { return uint32_t((uint64_t(1) << number) - 1); };
+  if (!areAdjacent)
+    return lowBits(count * bitsPerColumn);
+  uint32_t bits = 0;
+  for (int64_t row = 0; row < bitsPerColumn; ++row)
+    bits |= lowBits(count) << (row * stageColumnCount);
+  return bits;
+}
+
 /// Only columns that are there have products.
 Status StreamSectionCheck::checkWords(int64_t window) const {
   for (int64_t each = stageOffsets[window]; each < stageOffsets[window + 1]; ++each) {
     const auto inStage = stageColumns.subspan(each * stageColumnCount, stageColumnCount);
-    const int64_t bits = (stageColumnCount - std::count(inStage.begin(), inStage.end(), -1)) * bitsPerColumn;
+    const uint32_t bits = bitsOfColumns(stageColumnCount - std::count(inStage.begin(), inStage.end(), -1));
     for (int64_t i = each * consumers; i < (each + 1) * consumers; ++i)
-      if (uint64_t(stageProducts[i]) >> bits != 0)
-        return check.broken(SPARSEC_PLAN_STAGE_PRODUCTS, "expects products of ", bits, " bits at ", i, ", but got ",
+      if ((stageProducts[i] & ~bits) != 0)
+        return check.broken(SPARSEC_PLAN_STAGE_PRODUCTS, "expects only bits of ", bits, " at ", i, ", but got ",
                             stageProducts[i]);
   }
   return {};
@@ -138,8 +150,9 @@ Status StreamSectionCheck::checkStream(int64_t window, int64_t consumer) {
   int64_t next = chunkOffsets[number] * chunkSize;
   for (int64_t each = stageOffsets[window]; each < stageOffsets[window + 1]; ++each)
     for (uint32_t word = stageProducts[each * consumers + consumer]; word != 0; word &= word - 1, next += bundle) {
-      const int64_t row = std::countr_zero(word) % bitsPerColumn * bundle;
-      SPARSEC_RETURN_IF_ERROR(checkProduct(chunkBlocks.subspan(next, bundle), firstRow + row));
+      const int64_t bit = std::countr_zero(word);
+      const int64_t product = areAdjacent ? bit / stageColumnCount : bit % bitsPerColumn;
+      SPARSEC_RETURN_IF_ERROR(checkProduct(chunkBlocks.subspan(next, bundle), firstRow + product * bundle));
     }
   for (; next < chunkOffsets[number + 1] * chunkSize; ++next)
     if (chunkBlocks[next] != -1)

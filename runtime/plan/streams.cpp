@@ -80,6 +80,7 @@ private:
   void resizeStages(int64_t count);
   /// Gives each consumer its chunks; returns the number of products. After the stages of the window.
   int64_t addChunks();
+  const std::vector<PlacedBlock> &orderByProducts(const std::vector<PlacedBlock> &blocks);
   void addBlocks(const std::vector<PlacedBlock> &blocks);
 
   const StreamInput &input;
@@ -87,6 +88,7 @@ private:
   const std::vector<Place> places;
   BlockGatherer gatherer;
   Streams streams;
+  std::vector<PlacedBlock> ordered;
   std::vector<int64_t> ends; // of the products that each consumer has so far, among the blocks of chunks
 };
 
@@ -147,7 +149,7 @@ int64_t StreamBuilder::addAdjacentStages(const std::vector<PlacedBlock> &blocks)
       columns += end - begin;
     }
     const Place &place = places[each.place];
-    const int64_t bit = each.column % input.stageColumns * bitsPerColumn + place.bit;
+    const int64_t bit = place.bit * input.stageColumns + each.column % input.stageColumns;
     streams.stageProducts[stage * input.consumers + place.consumer] |= 1u << bit;
   }
   streams.stageOffsets.push_back(int32_t(stage + 1));
@@ -170,6 +172,22 @@ int64_t StreamBuilder::addChunks() {
   return products;
 }
 
+/// The blocks of a stage of adjacent columns by product, and in each of these by column.
+const std::vector<PlacedBlock> &StreamBuilder::orderByProducts(const std::vector<PlacedBlock> &blocks) {
+  ordered.resize(blocks.size());
+  std::vector<size_t> begins(input.windowRows / input.bundle + 1); // of the products of a stage, among its blocks
+  for (size_t first = 0, end = 0; first < blocks.size(); first = end) {
+    const int64_t stage = blocks[first].column / input.stageColumns;
+    std::fill(begins.begin(), begins.end(), 0);
+    for (; end < blocks.size() && blocks[end].column / input.stageColumns == stage; ++end)
+      ++begins[places[blocks[end].place].product + 1];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    for (size_t i = first; i < end; ++i)
+      ordered[first + begins[places[blocks[i].place].product]++] = blocks[i];
+  }
+  return ordered;
+}
+
 void StreamBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
   uint32_t lastColumn = noColumnYet, lastProduct = 0;
   for (const PlacedBlock &each : blocks) {
@@ -188,7 +206,7 @@ void StreamBuilder::add(const int32_t *rows) {
   const std::vector<PlacedBlock> &blocks = gatherer.gather(rows, input.windowRows);
   streams.columnCounts.push_back(int32_t(input.adjacentColumns ? addAdjacentStages(blocks) : addStages(blocks)));
   streams.productCounts.push_back(int32_t(addChunks()));
-  addBlocks(blocks);
+  addBlocks(input.adjacentColumns ? orderByProducts(blocks) : blocks);
 }
 
 Streams StreamBuilder::finish(std::vector<int32_t> rows) {

@@ -270,9 +270,9 @@ TEST_F(DamagedPlan, Streams) {
   refusesWord("expects block column 2 to 3 at 2, but got 1", SPARSEC_PLAN_STAGE_COLUMNS, 2, 1);
   refusesWord("stage columns of variant 0: expects -1 behind the last stage, but got 0", SPARSEC_PLAN_STAGE_COLUMNS, -1,
               0);
-  refusesWord("stage products of variant 0: expects products of 4 bits at 0, but got 21", SPARSEC_PLAN_STAGE_PRODUCTS,
-              0, 0b10101);
-  refusesWord("stage products of variant 0: expects products of 2 bits at 4, but got 5", SPARSEC_PLAN_STAGE_COLUMNS, 5,
+  refusesWord("stage products of variant 0: expects only bits of 15 at 0, but got 21", SPARSEC_PLAN_STAGE_PRODUCTS, 0,
+              0b10101);
+  refusesWord("stage products of variant 0: expects only bits of 3 at 4, but got 5", SPARSEC_PLAN_STAGE_COLUMNS, 5,
               minusOne);
   refusesWord("stage products of variant 0: expects 0 behind the last stage, but got 1", SPARSEC_PLAN_STAGE_PRODUCTS,
               -1, 1);

@@ -143,10 +143,12 @@ TEST_F(StreamPlan, OfAdjacentColumns) {
   LaunchInfoBuilder info = linearWithStreams();
   info.stages[streamStage].flags = SPARSEC_STAGE_ADJACENT_COLUMNS;
   load(info);
-  setPattern({{1}, {}, {3}, {}, {}});
+  setPattern({{1}, {0}, {3}, {}, {}});
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
   EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_STAGE_COLUMNS, 6), (std::vector<int32_t>{0, 1, 2, 3, -1, -1}));
-  EXPECT_EQ(section<uint32_t>(SPARSEC_PLAN_STAGE_PRODUCTS, 6), (std::vector<uint32_t>{0b0100, 0, 0, 0b0100, 0, 0}));
+  EXPECT_EQ(section<uint32_t>(SPARSEC_PLAN_STAGE_PRODUCTS, 6), (std::vector<uint32_t>{0b0110, 0, 0, 0b0010, 0, 0}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_CHUNK_BLOCKS, 12),
+            (std::vector<int32_t>{0, 1, -1, -1, 2, -1, -1, -1, -1, -1, -1, -1}));
   EXPECT_EQ(planInfo().columns, 4);
 }
 

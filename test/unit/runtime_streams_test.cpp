@@ -45,7 +45,8 @@ struct Visit {
 /// Walks windows as the consumers of a CTA do.
 class Walk {
 public:
-  Walk(const Streams &streams, const Shape &shape) : streams(streams), shape(shape) {}
+  Walk(const Streams &streams, const Shape &shape, bool areAdjacent)
+      : streams(streams), shape(shape), areAdjacent(areAdjacent) {}
 
   /// The blocks of one consumer, in its order.
   std::vector<Visit> visits(int64_t window, int64_t consumer) const;
@@ -58,6 +59,7 @@ private:
 
   const Streams &streams;
   const Shape shape;
+  const bool areAdjacent; // columns of a stage: the bits of a row are neighbours then
 };
 
 int64_t Walk::productCount(int64_t window, int64_t consumer) const {
@@ -92,10 +94,12 @@ std::vector<Visit> Walk::visits(int64_t window, int64_t consumer) const {
     for (int64_t bit = 0; bit < 32; ++bit) {
       if ((word >> bit & 1) == 0)
         continue;
-      const int64_t inStage = bit / shape.productsPerColumn;
+      const int64_t inStage = areAdjacent ? bit % shape.stageColumns : bit / shape.productsPerColumn;
+      const int64_t row = areAdjacent ? bit / shape.stageColumns : bit % shape.productsPerColumn;
       EXPECT_LT(inStage, shape.stageColumns);
+      EXPECT_LT(row, shape.productsPerColumn);
       const int32_t column = streams.stageColumns[shape.stageColumns * stage + inStage];
-      visitProduct(window, consumer, bit % shape.productsPerColumn, column, product++, visits);
+      visitProduct(window, consumer, row, column, product++, visits);
     }
   }
   return visits;
@@ -198,14 +202,16 @@ void expectRight(const Pattern &pattern, const Shape &shape, bool mayReorderRows
   if (testing::Test::HasFatalFailure())
     return;
   expectPadding(streams, shape);
-  const Walk walk(streams, shape);
+  const Walk walk(streams, shape, areAdjacent);
+  const int64_t ordered = areAdjacent ? shape.stageColumns : 1; // columns that rise together
   std::vector<Visit> all;
   for (int64_t window = 0; window < streams.count(); ++window) {
     expectColumns(streams, pattern, shape, window, areAdjacent);
     int64_t products = 0;
     for (int64_t consumer = 0; consumer < shape.consumers; ++consumer) {
       const std::vector<Visit> visits = walk.visits(window, consumer);
-      EXPECT_TRUE(std::is_sorted(visits.begin(), visits.end(), [](auto &a, auto &b) { return a.column < b.column; }));
+      EXPECT_TRUE(std::is_sorted(visits.begin(), visits.end(),
+                                 [&](auto &a, auto &b) { return a.column / ordered < b.column / ordered; }));
       all.insert(all.end(), visits.begin(), visits.end());
       expectChunks(streams, shape, window, consumer, walk.productCount(window, consumer));
       products += walk.productCount(window, consumer);
@@ -279,6 +285,13 @@ TEST(Streams, AnExampleWithAdjacentColumns) {
   EXPECT_EQ(streams.stageColumns, (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -1, -1, -1, -1}));
   EXPECT_EQ(streams.stageProducts, (std::vector<uint32_t>{0b001, 0, 0b001, 0b001, 0b100, 0, 0b001, 0, 0, 0}));
   EXPECT_EQ(streams.columnCount(), 10);
+}
+
+TEST(Streams, RowsOfAdjacentColumnsComeOneAfterAnother) {
+  const Pattern pattern(4, {{1, 3}, {0, 2}});
+  const Streams streams = streamsOf(pattern, {1, 2, 1, 4, 4}, /*mayReorderRows=*/false, /*areAdjacent=*/true);
+  EXPECT_EQ(streams.stageProducts, (std::vector<uint32_t>{0b0101'1010, 0}));
+  EXPECT_EQ(streams.chunkBlocks, (std::vector<int32_t>{0, 1, 2, 3, -1, -1, -1, -1}));
 }
 
 /// The last bit of a word is a product too.

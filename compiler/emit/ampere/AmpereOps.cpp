@@ -33,7 +33,7 @@ MmaOperand AmpereOps::operandOf(Value view, Value cursor) {
 void AmpereOps::emitLoadFragment(LoadFragmentOp op) {
   MmaOperand operand = operandOf(op.getView(), op.getCursor());
   if (!operand.ring.hasBarriers())
-    return values.set(op, loadMmaFragment(b, operand));
+    return values.set(op, loadMmaFragment(b, operand, op.getType().getElementType()));
   FragmentLoader loader(b, op, operand.ring, operand.slot, operand.row, operand.column, operand.lane, rowsOfMma);
   values.set(op, loader.loadAll());
 }

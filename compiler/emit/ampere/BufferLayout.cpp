@@ -32,6 +32,12 @@ Values BufferLayout::loadA(Value slot, Value lane, Value row, Value depth, int64
   return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/false);
 }
 
+/// Lanes 0 to 15 address the rows.
+Values BufferLayout::loadHalfOfA(Value slot, Value lane, Value row, int64_t constantRow, int64_t k) {
+  Place place{b.add(row, b.bitAnd(lane, 15)), b.i32(0), constantRow, k};
+  return ptx::loadMatrix(b, address(slot, place), 2, /*transposed=*/false);
+}
+
 /// For each group of 8 columns the matrices of the first and second half of K.
 Values BufferLayout::loadB(Value slot, Value lane, Value column, int64_t pair, int64_t k, Major major) {
   Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);

@@ -30,6 +30,9 @@ public:
   /// `depth` on, a multiple of 16.
   KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, mlir::Value depth,
                               int64_t constantRow, int64_t k, Major major);
+  /// The two registers of A that have one vector of K, number k; the buffer holds A as M x K.
+  KernelBuilder::Values loadHalfOfA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow,
+                                    int64_t k);
   /// B: 16 columns from `column + 16 * pair` on, two registers for each 8 of them. The buffer holds it as K x N (`mn`)
   /// or as N x K (`k`,
   /// the only one for elements of 8 bits).

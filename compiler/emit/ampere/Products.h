@@ -19,8 +19,9 @@ struct MmaOperand {
   mlir::Value slot, row, column, lane;
 };
 
-/// All registers of an A operand: instruction after instruction along K, in each 16 rows after 16 rows.
-KernelBuilder::Values loadMmaFragment(KernelBuilder &b, MmaOperand a);
+/// All registers of an A operand with these elements, f16 or those of the view: instruction after instruction along K,
+/// in each 16 rows after 16 rows.
+KernelBuilder::Values loadMmaFragment(KernelBuilder &b, MmaOperand a, mlir::Type element);
 
 // sums + A X over `depth` elements of K. A is a view, of which the K of one instruction at a time is loaded, or the
 // registers of a fragment. With a fragment of A, X may be one too: that of its transpose, loaded as B.

@@ -51,6 +51,7 @@ private:
 
   void fill(PlanSection section, Value begin, Value end, int64_t value);
   void writeStages(Value firstStage);
+  Value columnsBefore(int64_t product, Value own, Value column);
   void writeProducts(Value column, const Place &place, Value stage);
   void writeChunks(const Begins &begins);
   void writeOffsets(const Begins &begins);
@@ -175,25 +176,36 @@ void PlanStreams::writeProducts(Value column, const Place &place, Value stage) {
     for (int64_t product = 0; product < products; ++product) {
       Value word = productsIn(b.i32(consumer), product, wordOf(column));
       Value isThere = b.logicalNot(b.equal(b.bitAnd(word, bitOf(column)), 0));
-      bits = b.bitOr(bits, b.select(isThere, b.i32(int64_t(1) << product), b.i32(0)));
+      const int64_t bit = areAdjacent ? product * stageColumns : product;
+      bits = b.bitOr(bits, b.select(isThere, b.i32(static_cast<int32_t>(uint32_t(1) << bit)), b.i32(0)));
     }
     Value entry = b.add(b.mul(stage, consumers), consumer);
-    Value shifted = b.shiftLeft(bits, b.mul(place.column, products));
+    Value shifted = b.shiftLeft(bits, areAdjacent ? place.column : b.mul(place.column, products));
     ptx::orInto(b, b.elementPointer(section(PlanSection::stage_products), b.i32Type(), entry), shifted);
   }
 }
 
-/// The blocks of a consumer's products, by column, then by product.
+/// The columns in a word in which the blocks of product number `product` come before those of product `own` in a
+/// column. Blocks come by column, then by product; with adjacent columns by stage, by product, and then by column.
+Value PlanStreams::columnsBefore(int64_t product, Value own, Value column) {
+  Value isLower = b.less(b.i32(product), own);
+  if (!areAdjacent)
+    return b.bitOr(below(column), b.select(isLower, bitOf(column), b.i32(0)));
+  Value first = b.sub(column, b.modulo(column, stageColumns));
+  Value ofStage = b.shiftLeft(b.i32((1 << stageColumns) - 1), b.bitAnd(first, wordBits - 1));
+  Value ofOthers = b.select(b.equal(own, product), below(column), below(first));
+  return b.select(isLower, b.bitOr(below(first), ofStage), ofOthers);
+}
+
+/// The blocks of a consumer's products in their order.
 void PlanStreams::writeChunks(const Begins &begins) {
   const int64_t rowsOfConsumer = rows / consumers;
   forEachBlock([&](Value place, Value position, Value column) {
     Value consumer = b.divide(place, rowsOfConsumer), own = b.divide(b.modulo(place, rowsOfConsumer), bundle);
     Value word = wordOf(column), number = loadWord(productsBefore(consumer), word);
     for (int64_t product = 0; product < products; ++product) {
-      // Products with a lower number come before it in the same column too.
-      Value ownColumn = b.select(b.less(b.i32(product), own), bitOf(column), b.i32(0));
-      Value mask = b.bitOr(below(column), ownColumn);
-      number = b.add(number, b.countBits(b.bitAnd(productsIn(consumer, product, word), mask)));
+      Value before = b.bitAnd(productsIn(consumer, product, word), columnsBefore(product, own, column));
+      number = b.add(number, b.countBits(before));
     }
     Value firstChunk = begins.lists[0];
     for (int64_t i = 1; i < consumers; ++i)

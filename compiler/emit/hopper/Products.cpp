@@ -25,9 +25,13 @@ Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value ro
   Value first = ptx::wgmmaAddress(b, ring.slotPointer(index, b.i32(0)));
   if (row)
     first = b.add(first, b.mul(row, stripBytes / vectorBytes));
-  if (column)
-    first = b.add(first, b.mul(column, ring.elementBytes(index) * rows / vectorBytes));
-  return first;
+  if (!column)
+    return first;
+  // Columns of one strip are neighbours. Strips are all of the buffer's rows apart.
+  const int64_t elementBytes = ring.elementBytes(index);
+  const bool isOneStrip = ring.bufferColumns(index) * elementBytes == stripBytes;
+  return b.add(first, isOneStrip ? b.divide(column, vectorBytes / elementBytes)
+                                 : b.mul(column, elementBytes * rows / vectorBytes));
 }
 
 /// The address of an operand in its slot, in units of descriptors.

@@ -51,8 +51,9 @@ typedef enum sparsec_plan_section_e {
    * that a bundle has in one column by that column of X. It exists if the bundle has a block there. Its row is the
    * number of the bundle, from 0 in each consumer.
    * The columns of a window come in stages of c = tile_k / block columns. Each consumer reads a stream: the blocks of
-   * its products by stage, then by column, then by row, in chunks of chunk_products products. Every window begins a
-   * new chunk in each stream. A plan has streams only if K is a multiple of the block columns.
+   * its products by stage, then by column, then by row (with SPARSEC_STAGE_ADJACENT_COLUMNS by stage, then by row, then
+   * by column), in chunks of chunk_products products. Every window begins a new chunk in each stream. A plan has
+   * streams only if K is a multiple of the block columns.
    */
   /* int32[windows + 1]: window w has the stages [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_STAGE_OFFSETS = 9,
@@ -61,8 +62,8 @@ typedef enum sparsec_plan_section_e {
    * SPARSEC_STAGE_ADJACENT_COLUMNS a stage has the columns [c * i, c * i + c) that are there. */
   SPARSEC_PLAN_STAGE_COLUMNS = 10,
   /* uint32[consumers * stages + consumers]: the word consumers * s + i is that of consumer i in stage s. Its bit
-   * j * p + r says whether there is a product of column j of the stage and row r. A reader may load one stage more than
-   * there are. */
+   * j * p + r says whether there is a product of column j of the stage and row r, where p is the number of rows; with
+   * SPARSEC_STAGE_ADJACENT_COLUMNS its bit r * c + j. A reader may load one stage more than there are. */
   SPARSEC_PLAN_STAGE_PRODUCTS = 11,
   /* int32[windows * consumers + 1]: consumer i has the chunks [offsets[consumers * w + i],
    * offsets[consumers * w + i + 1]) of window w. */
