@@ -36,12 +36,17 @@ struct HostTile {
 /// The columns of a tile of the host, or keys of a step, where the op leaves them open; their sums stay in a cache.
 inline constexpr int64_t columnsOfHostTile = 64;
 
+/// The sides of a block of M x K, or 0.
+struct BlockSides {
+  uint32_t rows = 0, columns = 0;
+};
+
 /// The properties of a variant on which the costs depend that its plans compare.
 struct VariantShape {
   ScheduleAttr schedule; // null for the host
   bool hasWindows;
-  const Chip *chip;    // null for the host
-  uint32_t storedSide; // of a variant with packed values, the shorter side of the stored blocks; else 0
+  const Chip *chip;  // null for the host
+  BlockSides stored; // those of the stored blocks, of a variant with packed values
 };
 
 class Family {

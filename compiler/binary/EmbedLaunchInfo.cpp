@@ -112,7 +112,6 @@ static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info)
     info.consumer_rows = info.tile_m / uint32_t(attribute.getConsumersM());
     info.tile_m *= ctasOfWindow(toSchedule(attribute)); // a tile of streams is a window, which these CTAs share
     info.product_rows = productRows(toSchedule(attribute).instruction);
-    info.chunk_products = StreamShape::chunkProducts;
   }
 }
 
@@ -211,10 +210,10 @@ namespace {
 class VariantDescriber {
 public:
   /// `chip` is null for the host. `merge` is the second stage of split variants, null where there are none. For packed
-  /// values the kernel is one whose matrix has packed blocks, and `storedSide` the shorter side of the stored ones.
+  /// values the kernel is one whose matrix has packed blocks, and `stored` has the sides of the stored ones.
   VariantDescriber(const Family &family, const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge,
-                   uint32_t storedSide = 0)
-      : family(family), kernel(kernel), view(kernel), chip(chip), merge(merge), storedSide(storedSide) {}
+                   BlockSides stored = {})
+      : family(family), kernel(kernel), view(kernel), chip(chip), merge(merge), stored(stored) {}
 
   FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
   FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
@@ -226,14 +225,14 @@ private:
   FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function, bool hasWindows) const;
   void addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const;
   LogicalResult addMerge(VariantRecord &variant) const;
-  bool isPacked() const { return storedSide != 0; }
+  bool isPacked() const { return stored.rows != 0; }
 
   const Family &family;
   const KernelRecord &kernel;
   const RecordView view;
   const Chip *chip;
   LLVM::LLVMFuncOp merge;
-  const uint32_t storedSide;
+  const BlockSides stored;
 };
 } // namespace
 
@@ -272,7 +271,7 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
              << chip->name << ", but got " << (schedule ? stringifyInstruction(schedule.getInstruction()) : "none");
     costs = rate->planCosts;
   }
-  return family.planCosts(view, costs, {schedule, hasWindows, chip, storedSide});
+  return family.planCosts(view, costs, {schedule, hasWindows, chip, stored});
 }
 
 FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp function) {
@@ -407,10 +406,11 @@ static KernelRecord withPackedBlocks(KernelRecord record, KernelOp kernel) {
   return record;
 }
 
-/// The shorter side of the stored blocks of a product; 0: the operation has no packed values.
-static uint32_t storedSide(KernelOp kernel) {
+/// The sides of the stored blocks of a product, if the operation has packed values.
+static BlockSides storedSides(KernelOp kernel) {
   TypedValue<BsrType> matrix = familyOf(kernel).packedMatrix(kernel);
-  return matrix ? std::min(matrix.getType().getBlockRows(), matrix.getType().getBlockColumns()) : 0;
+  return matrix ? BlockSides{uint32_t(matrix.getType().getBlockRows()), uint32_t(matrix.getType().getBlockColumns())}
+                : BlockSides();
 }
 
 static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &functions, const Chip *chip,
@@ -428,7 +428,7 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
   LLVM::LLVMFuncOp merge = found->second.merge;
   VariantDescriber describer(family, record, chip, merge);
   const KernelRecord packedRecord = withPackedBlocks(record, kernel);
-  VariantDescriber packedDescriber(family, packedRecord, chip, merge, storedSide(kernel));
+  VariantDescriber packedDescriber(family, packedRecord, chip, merge, storedSides(kernel));
   for (auto [position, function] : found->second.variants) {
     VariantDescriber &ofValues = function->hasAttr("sparsec.packed") ? packedDescriber : describer;
     FailureOr<VariantRecord> variant = ofValues.describeVariant(function);

@@ -146,13 +146,16 @@ OperationRecord SpmmFamily::describe(KernelOp kernel) const {
   return record;
 }
 
-void SpmmFamily::setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr /*schedule*/) const {
+void SpmmFamily::setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const {
   uint32_t width = kernel.operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
   const bool hasStreams = stage.info.consumer_rows != 0; // the CTAs of a cluster then share a panel
   uint32_t panel = (hasStreams ? 1 : stage.info.cluster) * stage.info.tile_n;
   const sparsec_argument_info_t &stored = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
   bool isTransposed = kernel.operandIn(SPARSEC_SPMM_MATRIX).layout == SPARSEC_LAYOUT_TRANSPOSED;
   uint32_t blockRows = isTransposed ? stored.block_columns : stored.block_rows;
+  if (hasStreams)
+    stage.info.chunk_products =
+        streamShape(toSchedule(schedule), isTransposed ? stored.block_rows : stored.block_columns).chunkProducts;
   uint32_t rowsOfUnit = hasWindows(stage) ? stage.info.tile_m : blockRows;
   stage.rows = {kernel.tilesOf(SPARSEC_SPMM_MATRIX, isTransposed ? 1 : 0, rowsOfUnit, stage.info.tile_m)};
   stage.panels = {kernel.tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
@@ -163,8 +166,25 @@ int64_t denseDensity(const RecordView &kernel, const VariantShape &variant) {
   const sparsec_argument_info_t &stored = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
   bool isTransposed = kernel.operandIn(SPARSEC_SPMM_MATRIX).layout == SPARSEC_LAYOUT_TRANSPOSED;
   bool isMeasured = stored.dtype == SPARSEC_DTYPE_BF16 && stored.block_rows == stored.block_columns && !isTransposed &&
-                    variant.storedSide == 0 && variant.chip;
+                    variant.stored.rows == 0 && variant.chip;
   return isMeasured ? variant.chip->denseDensities.of(stored.block_rows) : 0;
+}
+
+bool hasTwoLevels(const RecordView &kernel) {
+  return kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_TWO_LEVEL;
+}
+
+/// Stored blocks of 16 bits that have a side of 64 take windows or long streams.
+uint32_t packedFill(const RecordView &kernel, const PlanCosts &costs, BlockSides stored) {
+  constexpr uint32_t smallSide = 32;
+  const uint32_t side = std::min(stored.rows, stored.columns);
+  if (dtypeBytes(kernel.argumentIn(SPARSEC_SPMM_MATRIX).dtype) == 1)
+    return uint32_t((hasTwoLevels(kernel) ? costs.packedFillsOfF8 : costs.packedFillsOfFastF8).of(side));
+  if (side < smallSide)
+    return uint32_t(costs.packedFillOfSmallest);
+  if (stored.rows == stored.columns)
+    return uint32_t(costs.packedFill);
+  return uint32_t(stored.rows > stored.columns ? costs.packedFillOfTall : costs.packedFillOfLong);
 }
 
 std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &kernel, const PlanCosts &costs,
@@ -174,19 +194,17 @@ std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &ke
   if (variant.hasWindows) {
     bool hasStreams = variant.schedule && variant.schedule.getWalk() == Walk::streams;
     int64_t column = hasStreams ? costs.streamColumn : costs.windowColumn;
-    const bool isF8 = dtypeBytes(kernel.argumentIn(SPARSEC_SPMM_MATRIX).dtype) == 1;
-    int64_t windowDensity = isF8 ? costs.windowDensityOfF8 : costs.windowDensity;
+    const int64_t depth = variant.schedule ? variant.schedule.getTileK() : 0;
+    const bool isShort = hasShortProducts(depth * dtypeBytes(kernel.argumentIn(SPARSEC_SPMM_MATRIX).dtype));
+    int64_t windowDensity = isShort ? costs.windowDensityOfShortProducts : costs.windowDensity;
     int64_t density = hasStreams ? costs.streamDensity : windowDensity;
     keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
     keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
-    if (!hasStreams && kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_TWO_LEVEL)
+    if (!hasStreams && hasTwoLevels(kernel))
       keys.push_back({SPARSEC_PLAN_COST_WINDOW_SHARING, uint32_t(costs.windowSharingOfTwoLevels)});
   }
-  if (variant.storedSide != 0) {
-    constexpr uint32_t smallSide = 32;
-    int64_t fill = variant.storedSide < smallSide ? costs.packedFillOfSmallest : costs.packedFill;
-    keys.push_back({SPARSEC_PLAN_COST_PACKED_FILL, uint32_t(fill)});
-  }
+  if (variant.stored.rows != 0)
+    keys.push_back({SPARSEC_PLAN_COST_PACKED_FILL, packedFill(kernel, costs, variant.stored)});
   if (int64_t density = denseDensity(kernel, variant))
     keys.push_back({SPARSEC_PLAN_COST_DENSE_DENSITY, uint32_t(density)});
   return keys;

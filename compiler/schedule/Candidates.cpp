@@ -240,12 +240,18 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   return schedules;
 }
 
+/// The slots of a ring for each that it has where products are long, and a stage of streams has two lines of each row.
+static int64_t slotsOfProduct(const Schedule &schedule, const ProblemDescription &problem) {
+  const int64_t lines = schedule.walk == TileWalk::Streams ? 2 : 1;
+  return hasShortProducts(schedule.tileK * bytesOf(problem.elementType) / lines) ? 2 : 1;
+}
+
 /// Three block rows, and as wide as registers allow: few columns of X for many products. Rings have as many bytes for
-/// all types.
+/// long and short products.
 static Schedule windowSchedule(const ProblemDescription &problem) {
   // Sums of two levels have half as many registers again for the products that are promoted.
   const int64_t rowsOfWindow = problem.hasTwoLevels ? 2 : 3;
-  constexpr int64_t blockStageBytes = 16;
+  constexpr int64_t usualBlockStages = 8;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   Schedule schedule;
   schedule.instruction = info.instruction;
@@ -254,7 +260,7 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
   schedule.tileN = 256;
   schedule.tileK = stageDepth(info, problem);
   schedule.consumersM = rowsOfWindow;
-  schedule.blockStages = blockStageBytes / bytesOf(problem.elementType);
+  schedule.blockStages = usualBlockStages * slotsOfProduct(schedule, problem);
   schedule.cluster = 2;
   return schedule;
 }
@@ -262,25 +268,26 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
 /// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
 /// consumers multiply while the third one waits. With mma.sync a block row for each of twelve warps. With more, a warp
 /// has too few registers for an epilogue. CTAs that share X wait for one another. That pays where X is N x K and a
-/// column of it is 128 pieces of 32 or 64 bytes: the CTA then copies half of them (bench/notes/streams.md). A stage of
-/// fp8 has adjacent columns, in pieces of 128 bytes.
+/// column of it is 128 pieces of less than a line: the CTA then copies half of them (bench/notes/streams.md). fp8 has
+/// adjacent columns in a stage, which are lines together.
 static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruction instruction) {
+  constexpr int64_t bytesOfLine = 128;
   bool isOfWarps = instruction == MatrixInstruction::MmaSync;
   Schedule schedule;
   schedule.instruction = instruction;
   schedule.walk = TileWalk::Streams;
   schedule.tileM = isOfWarps ? 192 : 288;
   schedule.tileN = 128;
-  schedule.tileK = (isOfWarps ? 8 : 4) * problem.blockColumns;
+  schedule.tileK = 128;
   schedule.consumersM = isOfWarps ? 12 : 3;
-  schedule.cluster = problem.xTransposed && bytesOf(problem.elementType) == 2 ? 2 : 1;
+  const bool hasPieces = problem.xTransposed && bytesOf(problem.elementType) == 2;
+  schedule.cluster = hasPieces && problem.blockColumns * bytesOf(problem.elementType) < bytesOfLine ? 2 : 1;
   schedule.blockStages = 3;
   return schedule;
 }
 
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t mostStageBytes = 10, leastStages = 3;
-  const int64_t mostStages = mostStageBytes / bytesOf(problem.elementType);
+  constexpr int64_t mostStages = 5, leastStages = 3;
   if (!chip.copies.contains(CopyMethod::Tma))
     return {};
   for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem, MatrixInstruction::Wgmma),
@@ -288,7 +295,7 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
     schedule.copy = CopyMethod::Tma;
     // The producer of warps has 16 copies of a stage in its loop, and would spill with 32.
     shareRegisters(schedule, copiesOwnBlocks(schedule) ? 40 : 32, chip);
-    chooseStages(schedule, problem, chip, leastStages, mostStages);
+    chooseStages(schedule, problem, chip, leastStages, mostStages * slotsOfProduct(schedule, problem));
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
       return {schedule};
   }
@@ -313,9 +320,11 @@ namespace {
 struct NarrowShape {
   int64_t columns;
   MatrixInstruction instruction;
-  int64_t rows, depth, consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
-  bool needsLongRuns;                                             // blocks bring whole pieces of L2 of every row of X
-  bool needsTransposedX = false;                                  // ptxas spills registers otherwise
+  int64_t rows;
+  int64_t depth;                                     // of a stage, with wgmma at least
+  int64_t consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
+  bool needsLongRuns;                                // blocks bring whole pieces of L2 of every row of X
+  bool needsTransposedX = false;                     // ptxas spills registers otherwise
 };
 } // namespace
 
@@ -330,10 +339,10 @@ static constexpr NarrowShape narrowShapes[] = {{16, MatrixInstruction::MmaSync, 
                                                {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
                                                {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
                                                {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
-                                               {128, MatrixInstruction::Wgmma, 64, 64, 2, 1, 1, 8, false},
+                                               {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8, false},
                                                {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true, true},
                                                {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, true},
-                                               {256, MatrixInstruction::Wgmma, 64, 64, 2, 1, 1, 4, false}};
+                                               {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4, false}};
 
 /// Whether the part of a row of X that goes with a block is at least a piece of L2.
 static bool hasLongRuns(const ProblemDescription &problem, const Chip &chip) {
@@ -362,7 +371,7 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   schedule.tileK = info.isRepeated ? narrowDepth(problem, info, shape.depth) : stageDepth(info, problem);
   schedule.consumersN = shape.consumersN;
   schedule.slices = shape.slices;
-  if (schedule.tileK == 0)
+  if (schedule.tileK == 0 || (!info.isRepeated && schedule.tileK < shape.depth))
     return std::nullopt;
   // As many bytes have to be in flight, however small a stage is.
   const int64_t mostStages = info.isRepeated

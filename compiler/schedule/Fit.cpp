@@ -140,7 +140,7 @@ Fit sparsec::checkSlotLayout(const Schedule &schedule, const char *purpose) {
 
 int64_t sparsec::stageDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem) {
   int64_t whole = granule(info, problem.elementType);
-  return problem.blockColumns < whole ? leastDepth(info) : whole;
+  return problem.blockColumns < whole ? leastDepth(info, problem.elementType) : whole;
 }
 
 /// A chain of instructions covers the columns of a block.
@@ -151,7 +151,8 @@ static bool isWholeDepth(const MatrixInstructionInfo &info, const ProblemDescrip
 bool sparsec::fillsInstruction(MatrixInstruction instruction, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(instruction);
   return info.isRepeated ||
-         (problem.blockRows >= info.m && problem.blockColumns >= leastDepth(info) && isWholeDepth(info, problem));
+         (problem.blockRows >= info.m && problem.blockColumns >= leastDepth(info, problem.elementType) &&
+          isWholeDepth(info, problem));
 }
 
 /// The restrictions of fp8.
@@ -167,10 +168,12 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
   if (schedule.walk != TileWalk::Blocks && (problem.hasScales || problem.hasXScale))
     return broken(Limit::Instruction, fmt::format("expects walk = blocks for scales of {}, but got {}", type,
                                                   schedule.walk == TileWalk::Windows ? "windows" : "streams"));
-  if (problem.hasTwoLevels && schedule.tileK > mostDepthOfPart)
+  // With windows a group adds the products of two stages before it promotes them.
+  const int64_t mostDepth = schedule.walk == TileWalk::Windows ? mostDepthOfPart / 2 : mostDepthOfPart;
+  if (problem.hasTwoLevels && schedule.tileK > mostDepth)
     return broken(Limit::Geometry,
-                  fmt::format("expects tile_k to be at most {} for sums of {} of two levels, but got {}",
-                              mostDepthOfPart, type, schedule.tileK));
+                  fmt::format("expects tile_k to be at most {} for sums of {} of two levels, but got {}", mostDepth,
+                              type, schedule.tileK));
   if (problem.hasScales && schedule.tileK > problem.blockColumns)
     return broken(Limit::Geometry, fmt::format("expects tile_k to be at most {}, the columns of a block with a scale, "
                                                "but got {}",
@@ -194,8 +197,9 @@ static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &
   if (!fit.ok() || schedule.walk == TileWalk::Streams || fillsInstruction(schedule.instruction, problem))
     return fit;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  return broken(Limit::Instruction, fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
-                                                leastDepth(info), info.name, problem.blockRows, problem.blockColumns));
+  return broken(Limit::Instruction,
+                fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
+                            leastDepth(info, problem.elementType), info.name, problem.blockRows, problem.blockColumns));
 }
 
 Fit sparsec::checkRegisterRoles(const Schedule &schedule) {
@@ -292,16 +296,17 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
   // A group holds a block while it waits for the next one. The others may have blocks in all columns in between.
   if (problem.hasTwoLevels)
     least = std::max(least, (schedule.consumersM - 1) * schedule.stages + 2);
-  return firstBroken(
-      {inRange("consumers_m", schedule.consumersM, 1, mostGroups), inRange("consumers_n", schedule.consumersN, 1, 1),
-       multipleOf("tile_n", schedule.tileN, 128), inRange("block_stages", schedule.blockStages, least, mostBlockStages),
-       multipleOf("block_stages", schedule.blockStages, blockProducersOfWindow(bytesOf(problem.elementType)))});
+  return firstBroken({inRange("consumers_m", schedule.consumersM, 1, mostGroups),
+                      inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_n", schedule.tileN, 128),
+                      inRange("block_stages", schedule.blockStages, least, mostBlockStages),
+                      multipleOf("block_stages", schedule.blockStages,
+                                 blockProducersOfWindow(schedule.tileK * bytesOf(problem.elementType)))});
 }
 
 /// A product has a block and a column of X. A word of the plan has a bit for each product of a stage. With wgmma the
-/// transpose of the block has the columns of the instruction, and its rows have 64 bytes, which copies bring in lines.
-/// Four warps of producers copy X and the blocks of each group. A group holds a chunk while it waits for the next one,
-/// whose blocks the same column needs. With mma.sync a warp has one block row and needs three slots: for the chunk
+/// transpose of the block has the columns of the instruction. Its rows are a line or, where copies bring lines, half of
+/// one. Four warps of producers copy X and the blocks of each group. A group holds a chunk while it waits for the next
+/// one, whose blocks the same column needs. With mma.sync a warp has one block row and needs three slots: for the chunk
 /// of a product, the one before and the one that is copied. There are as many stages as producers, or more: a producer
 /// that comes back to a slot has then seen that the slot's stage before the last one was read.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
@@ -311,11 +316,13 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
     return broken(Limit::Instruction, fmt::format("expects copy = {} for walk = streams, but got {}",
                                                   infoOf(CopyMethod::Tma).name, infoOf(schedule.copy).name));
   StreamShape shape = streamShape(schedule, problem.blockColumns);
-  if (problem.blockRows != shape.productRows || problem.blockColumns != shape.productRows)
-    return broken(Limit::Geometry,
-                  fmt::format("expects blocks of {}x{} for walk = streams with {}, but got {}x{}", shape.productRows,
-                              shape.productRows, info.name, problem.blockRows, problem.blockColumns));
   bool isOfWarps = copiesOwnBlocks(schedule);
+  const int64_t rows = shape.productRows, most = isOfWarps ? rows : granule(info, problem.elementType);
+  if (problem.blockRows != rows || problem.blockColumns % rows != 0 || most % problem.blockColumns != 0) {
+    const std::string longer = most != rows ? fmt::format(" to {}x{}", rows, most) : "";
+    return broken(Limit::Geometry, fmt::format("expects blocks of {}x{}{} for walk = streams with {}, but got {}x{}",
+                                               rows, rows, longer, info.name, problem.blockRows, problem.blockColumns));
+  }
   constexpr int64_t leastSlotsOfWarps = 3;
   return firstBroken(
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),

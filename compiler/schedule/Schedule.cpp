@@ -107,7 +107,11 @@ int64_t sparsec::promotedColumns(const Schedule &schedule, bool hasXScale) {
 }
 
 StreamShape sparsec::streamShape(const Schedule &schedule, int64_t blockColumns) {
-  return {productRows(schedule.instruction), schedule.tileM / schedule.consumersM, schedule.tileK / blockColumns};
+  constexpr int64_t usualProducts = 4;
+  const int64_t rows = productRows(schedule.instruction), rowsOfConsumer = schedule.tileM / schedule.consumersM;
+  // Long blocks come with no more of them than a column has, so that shared memory has room for three chunks.
+  const int64_t products = blockColumns > rows ? std::min(rowsOfConsumer / rows, usualProducts) : usualProducts;
+  return {rows, rowsOfConsumer, schedule.tileK / blockColumns, products};
 }
 
 int64_t sparsec::ctasOfWindow(const Schedule &schedule) {

@@ -135,11 +135,11 @@ int64_t promotedColumns(const Schedule &schedule, bool hasXScale);
 /// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma, whose instructions
 /// with fewer columns than 32 take as long as those with 32 (bench/notes/streams.md). It is the A operand of mma.sync.
 struct StreamShape {
-  static constexpr int64_t chunkProducts = 4;   ///< products whose blocks come together
   static constexpr int64_t columnProducers = 4; ///< with mma.sync; they take turns with the stages
   int64_t productRows;                          ///< rows of the tile that a product has
   int64_t consumerRows;                         ///< rows of the tile that a consumer has
   int64_t stageColumns;                         ///< block columns of the window in a stage of X
+  int64_t chunkProducts;                        ///< products whose blocks come together: those of a column or more
 
   int64_t productsOfColumn() const { return consumerRows / productRows; }
 };
@@ -150,9 +150,13 @@ int64_t ctasOfWindow(const Schedule &schedule);
 
 int64_t productRows(MatrixInstruction instruction);
 
-/// The threads that take turns with the blocks of a window. One needs some 390 cycles for a block. A group multiplies
-/// one of 64 x 64 with 16 bits in 512 cycles, but one of fp8 in 256 (bench/notes/fp8-products.md).
-constexpr int64_t blockProducersOfWindow(int64_t elementBytes) { return elementBytes == 1 ? 2 : 1; }
+/// Whether a group multiplies a block of a window in 256 cycles, and not in 512: its rows have 64 bytes, those of fp8
+/// or of 32 columns with 16 bits.
+constexpr bool hasShortProducts(int64_t rowBytes) { return rowBytes <= 64; }
+
+/// The threads that take turns with the blocks of a window. One needs some 390 cycles for a block
+/// (bench/notes/fp8-products.md).
+constexpr int64_t blockProducersOfWindow(int64_t rowBytes) { return hasShortProducts(rowBytes) ? 2 : 1; }
 
 /// Whether products of fp8 are those of f16: with streams by mma.sync, whose sums then have all bits of f32 and one
 /// level.

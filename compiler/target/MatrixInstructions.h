@@ -68,13 +68,14 @@ constexpr int64_t depthOf(const MatrixInstructionInfo &info, ElementType type) {
 /// suffices for those of 8 bits, whose K is contiguous.
 constexpr int64_t columnGranule(const MatrixInstructionInfo &info) { return granuleBytes(info.slotLayout) / 2; }
 
-/// The least K of a stage, and of a block, where rows of slots lie together as a whole: 64 of 16 or 8 bits.
-constexpr int64_t leastDepth(const MatrixInstructionInfo &info) { return columnGranule(info); }
-
 /// The elements of a row that lie together in the slots of an instruction.
 constexpr int64_t granule(const MatrixInstructionInfo &info, ElementType type) {
   return granuleBytes(info.slotLayout) / bytesOf(type);
 }
+
+/// The least K of a stage, and of a block, where rows of slots lie together as a whole: the swizzle also permutes rows
+/// of half as many bytes.
+constexpr int64_t leastDepth(const MatrixInstructionInfo &info, ElementType type) { return granule(info, type) / 2; }
 
 /// One row of Copies.def.
 struct CopyInfo {

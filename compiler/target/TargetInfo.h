@@ -17,6 +17,12 @@ namespace sparsec {
 
 /// The numbers of sparsec_plan_cost_key_t (launch_info.h), which the runtime's plans use.
 struct PlanCosts {
+  struct PackedFills {
+    int64_t ofLess = 50, of32 = 70, ofMore = 100;
+
+    int64_t of(int64_t side) const { return side < 32 ? ofLess : side == 32 ? of32 : ofMore; }
+  };
+
   /// The time that a tile of a product, and one of attention, takes beyond its own steps, in steps: to fill the
   /// pipeline and to write the result.
   int64_t spmmTileOverhead;
@@ -29,7 +35,7 @@ struct PlanCosts {
   int64_t windowColumn = 0;
   /// A product that stores at least this percentage of the blocks is faster without windows. 101: never.
   int64_t windowDensity = 101;
-  int64_t windowDensityOfF8 = 101; ///< the same with fp8
+  int64_t windowDensityOfShortProducts = 101; ///< the same where they are short (hasShortProducts)
   /// A product of fp8 with sums of two levels is faster without windows that have fewer blocks for a column than this
   /// percentage.
   int64_t windowSharingOfTwoLevels = 0;
@@ -37,9 +43,14 @@ struct PlanCosts {
   int64_t streamColumn = 0;
   int64_t streamDensity = 101;
   /// A product with packed values is faster where stored blocks fill at least this percentage of the packed ones: with
-  /// stored blocks of less than 32 rows or columns, and with larger ones.
+  /// stored blocks of less than 32 rows or columns, with larger ones, and with 32 x 64 and 64 x 32 of 16 bits.
   int64_t packedFillOfSmallest = 50;
   int64_t packedFill = 70;
+  int64_t packedFillOfLong = 70;
+  int64_t packedFillOfTall = 70;
+  /// The same with fp8, whose packed blocks are larger: by the shorter side of stored blocks, for sums of two levels and
+  /// of one.
+  PackedFills packedFillsOfF8, packedFillsOfFastF8;
 };
 
 /// The percentage of stored blocks from which the vendor's dense library was measured to be faster than a product with

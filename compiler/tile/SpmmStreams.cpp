@@ -57,7 +57,8 @@ private:
   bool hasTwoLevels() { return spmm.hasTwoLevels(); }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// The lines of a block change the order of its rows. Rows of the result may come in any order, but not those of K.
-  bool hasLines() { return !matrix.getTransposed(); }
+  /// Rows of longer blocks come as they are.
+  bool hasLines() { return !matrix.getTransposed() && depth() == shape.productRows; }
 };
 
 void StreamBuilder::buildBody(ImplicitLocOpBuilder &b) {

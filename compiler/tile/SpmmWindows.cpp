@@ -4,16 +4,16 @@
 // each:
 //
 //   producer "x" copies the columns of the window, and releases each for the groups that have no step for it;
-//   producer "w" copies the blocks of the window, by column, then by row; with fp8 two of them take turns;
-//   a group follows the steps of its row. A step names its column and its block by their numbers in the window.
+//   producer "w" copies the blocks of the window, by column, then by row; where products are short, two of them take
+//   turns; a group follows the steps of its row. A step names its column and its block by their numbers in the window.
 //
 // A group completes its product before it goes on: two others multiply meanwhile. It holds no slot while it waits for
 // another one, whose producer may need that slot first.
 //
-// A product of fp8 takes half as long, so that two others do not fill the time until the next one. It stays in flight
+// A short product takes half as long, so that two others do not fill the time until the next one. It stays in flight
 // while its group waits for the operands of the next step. The group then holds a column and a block. It does so only
 // if the next ones are less than the slots of their rings away, so that no producer needs what is held. Otherwise it
-// completes the product first. In bf16, whose rings have half the slots, this is slower.
+// completes the product first. For long products, whose rings have half the slots, this is slower.
 //
 // With sums of two levels a group adds two products of 64 of K before it promotes them: those of a step and of the next
 // one. It holds the column of the first while it waits for that of the second, under the same condition. The ring of
@@ -63,6 +63,8 @@ private:
   void releaseSlots(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value condition = {});
   bool mayCut() { return mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed()); }
   int64_t groups() { return schedule.getConsumersM(); }
+  /// Those of a row of a block.
+  int64_t rowBytes() { return schedule.getTileK() * int64_t(elementType().getIntOrFloatBitWidth()) / 8; }
   int64_t columns() { return schedule.getTileN(); }
   Type pendingType() { return PendingType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
@@ -102,7 +104,7 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
   int64_t registers = schedule.getProducerRegisters();
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(b); });
   makeRole(b, "x", RoleUnit::thread, 1, registers, [&] { buildColumnProducer(b); });
-  const int64_t producers = blockProducersOfWindow(elementType().getIntOrFloatBitWidth() / 8);
+  const int64_t producers = blockProducersOfWindow(rowBytes());
   if (producers == 1)
     return makeRole(b, "w", RoleUnit::thread, 1, registers, [&] { buildBlockProducer(b); });
   for (int64_t number = 0; number < producers; ++number)
@@ -227,7 +229,7 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     Value sum;
     if (spmm.hasTwoLevels())
       sum = multiplyRowInPairs(b, steps, firstColumn, firstBlock);
-    else if (elementType().getIntOrFloatBitWidth() == 8)
+    else if (hasShortProducts(rowBytes()))
       sum = multiplyRowInFlight(b, steps, firstColumn, firstBlock);
     else
       sum = multiplyRow(b, steps, firstColumn, firstBlock);

@@ -23,8 +23,8 @@ from epilogue_regions import EPILOGUES, LONG_EPILOGUES, epilogue_text
 Kernel = collections.namedtuple("Kernel", "dtype block layouts result epilogue scales", defaults=[""])
 
 DTYPES = ["bf16", "f16"]
-BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x32", "128x112"]
-RARE_BLOCKS = ["256x64", "96x80"]
+BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x32", "32x64", "128x112"]
+RARE_BLOCKS = ["256x64", "96x80", "64x48"]
 TRANSPOSED_BLOCKS = [block + "t" for block in BLOCKS + RARE_BLOCKS + ["48x16"]]
 LAYOUTS = ["kn_mn", "kn_nm", "nk_mn", "nk_nm"]
 RESULTS = ["same", "f32"]
@@ -34,7 +34,7 @@ F8_LAYOUTS = ["nk_mn", "nk_nm"]
 F8_RESULTS = ["bf16", "f16", "f32"]
 SCALED_BLOCKS = ["32x32", "64x64", "128x128", "16x64", "96x256"]
 SCALES = ["scales", "xscale", "bothscales"]  # of the blocks of W, of X, of both
-FAST_BLOCKS = ["16x16", "64x64", "128x128"]
+FAST_BLOCKS = ["16x16", "64x64", "64x128", "128x128"]
 FAST = "fast"  # in place of scales: sums of one level
 
 def select(coverage):

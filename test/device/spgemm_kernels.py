@@ -11,8 +11,8 @@ Kernel = collections.namedtuple("Kernel", "dtype blocks form result epilogue")
 
 FACTORS = [
     ["bf16", "f16"],
-    ["16x16x16", "64x64x64", "128x128x128", "96x32x48", "192x112x80", "512x112x128", "64x80x256", "128x64x16",
-     "48x48x144"],
+    ["16x16x16", "64x64x64", "128x128x128", "64x32x64", "96x32x48", "192x112x80", "512x112x128", "64x80x256",
+     "128x64x16", "48x48x144"],
     ["mn", "nm", "values"],
     ["same", "f32"],
     ["none", "residual", "everything", "long"],

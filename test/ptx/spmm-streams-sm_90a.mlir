@@ -4,6 +4,7 @@
 // RUN: FileCheck %s --check-prefix=RELEASE < %t.ptx
 // RUN: FileCheck %s --check-prefix=STORE < %t.ptx
 // RUN: FileCheck %s --check-prefix=ROWS < %t.ptx
+// RUN: FileCheck %s --check-prefix=LONG < %t.ptx
 
 // Three warpgroups multiply. Their registers come from a warpgroup of four producers.
 // CHECK: .visible .entry product_streams(
@@ -53,4 +54,21 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x
 sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Blocks of 32 x 64: twice as many instructions for each row. There are two boxes for each of the two columns of a
+// stage, and a copy for each of the three blocks of a chunk.
+// LONG: .visible .entry long_streams(
+// LONG-COUNT-8: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// LONG: wgmma.fence.sync.aligned
+// LONG-COUNT-8: wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16
+// LONG: wgmma.commit_group.sync.aligned
+// LONG: setmaxnreg.dec.sync.aligned.u32 32
+// LONG-COUNT-4: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
+// LONG-COUNT-9: cp.async.bulk.tensor.3d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
+// LONG-NOT: cp.async.bulk.tensor.3d
+// LONG: .visible .entry long(
+sparsec.kernel @long(%w: !sparsec.bsr<?x?xf16, block = 32x64>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x64>, tensor<?x?xf16>) -> tensor<?x?xf16>
+  sparsec.return %y : tensor<?x?xf16>
 }

@@ -10,6 +10,14 @@ sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// wgmma has short products with blocks of 32 columns: mma.sync is faster for 64 columns, and slower for more.
+// CHECK-LABEL: sparsec.kernel @block64x32(
+// HOPPER-SAME: #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 32, stages = 16, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 32, stages = 8, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
+sparsec.kernel @block64x32(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Blocks of 32 rows do not fill wgmma: tiles of 128 columns are those of mma.sync. There are none of 256.
 // CHECK-LABEL: sparsec.kernel @block32(
 // HOPPER-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 3, slices = 4>]

@@ -57,11 +57,25 @@ sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Blocks that wgmma cannot use: mma.sync.
+// Rows of slots may have 64 bytes: blocks of 32 columns fill them, and those of 48 do in two steps.
+// CHECK-LABEL: sparsec.kernel @block64x32(
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 32, stages = 5, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, group_m = 64>
+sparsec.kernel @block64x32(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
 // CHECK-LABEL: sparsec.kernel @block64x48(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64,
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 32,
 sparsec.kernel @block64x48(%w: !sparsec.bsr<?x?xbf16, block = 64x48>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x48>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Blocks that wgmma cannot use: mma.sync.
+// CHECK-LABEL: sparsec.kernel @block64x16(
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64,
+sparsec.kernel @block64x16(%w: !sparsec.bsr<?x?xbf16, block = 64x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 

@@ -10,7 +10,7 @@ sparsec.kernel @copy(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xb
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects blocks of 32x32 for walk = streams with wgmma, but got 64x32}}
+// expected-error @+1 {{planned_schedules expects blocks of 32x32 to 32x64 for walk = streams with wgmma, but got 64x32}}
 sparsec.kernel @rows(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -19,7 +19,7 @@ sparsec.kernel @rows(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xb
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects blocks of 32x32 for walk = streams with wgmma, but got 32x16}}
+// expected-error @+1 {{planned_schedules expects blocks of 32x32 to 32x64 for walk = streams with wgmma, but got 32x16}}
 sparsec.kernel @columns(%w: !sparsec.bsr<?x?xbf16, block = 32x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

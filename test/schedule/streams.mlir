@@ -32,6 +32,14 @@ sparsec.kernel @rows_of_k_32(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tens
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// Longer blocks have two columns in a stage. The rows of X that go with one are whole lines, which CTAs do not share.
+// CHECK-LABEL: sparsec.kernel @block32x64(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 3, consumers_n = 1, producer_registers = 32, consumer_registers = 160, walk = streams, block_stages = 3>]
+sparsec.kernel @block32x64(%w: !sparsec.bsr<?x?xbf16, block = 32x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Blocks of another size have none.
 // CHECK-LABEL: sparsec.kernel @block16x32(
 // CHECK-NOT: planned_schedules

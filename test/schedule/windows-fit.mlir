@@ -74,6 +74,16 @@ sparsec.kernel @pairs(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<
 
 // -----
 
+// Such a group adds the products of two stages, and so of 128 of K at most.
+// expected-error @+1 {{planned_schedules expects tile_k to be at most 64 for sums of f8E4M3FN of two levels, but got 128}}
+sparsec.kernel @depth_of_pairs(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, producer_registers = 32, consumer_registers = 232, walk = windows, block_stages = 8>]} {
+  %0 = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 // Two producers take turns with blocks of fp8.
 // expected-error @+1 {{planned_schedules expects block_stages to be a multiple of 2, but got 15}}
 sparsec.kernel @turns(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>)

@@ -18,6 +18,14 @@ sparsec.kernel @f32(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf
   sparsec.return %y : tensor<?x?xf32>
 }
 
+// Products with blocks of 32 columns are short: twice as many slots of half as many bytes.
+// CHECK-LABEL: sparsec.kernel @block64x32(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 32, stages = 8, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 16>]
+sparsec.kernel @block64x32(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Other blocks, and kernels whose schedule is written by hand, have none.
 // CHECK-LABEL: sparsec.kernel @block128(
 // CHECK-NOT: planned_schedules

@@ -31,6 +31,9 @@ KERNELS = {
         Spmm("bf16", "16x16", "kn_nm", "same", "none"),
         Spmm("f16", "16x16", "nk_mn", "same", "residual"),
         Spmm("bf16", "128x112", "nk_mn", "same", "none"),
+        # Windows of short products, and streams of long blocks.
+        Spmm("bf16", "64x32", "kn_mn", "same", "none"),
+        Spmm("f16", "32x64", "nk_nm", "f32", "bias"),
         # Streams of warps with other numbers of block rows, stages, slots, and parts of 64 columns.
         Spmm("bf16", "16x16", "kn_mn", "same", "gelu"),
         Spmm("f16", "16x16", "nk_nm", "f32", "bias"),

@@ -286,10 +286,10 @@ TEST_F(ScheduleFit, SumsOfTwoLevelsTakeRegisters) {
 }
 
 TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {
-  problem = problemWithBlock(64, 48);
-  expectBroken(wgmma64x512(), hopper, Limit::Instruction, "expects blocks of at least 64x64 for wgmma, but got 64x48");
+  problem = problemWithBlock(64, 16);
+  expectBroken(wgmma64x512(), hopper, Limit::Instruction, "expects blocks of at least 64x32 for wgmma, but got 64x16");
   problem = problemWithBlock(48, 64);
-  expectBroken(wgmma64x512(), hopper, Limit::Instruction, "expects blocks of at least 64x64 for wgmma, but got 48x64");
+  expectBroken(wgmma64x512(), hopper, Limit::Instruction, "expects blocks of at least 64x32 for wgmma, but got 48x64");
 }
 
 TEST_F(ScheduleFit, GeometryOfWgmma) {

@@ -67,7 +67,7 @@ private:
 PlanStreams::PlanStreams(ProductContext &context, const StreamShape &shape)
     : PlanWindow(context, rowsOfWindow(context.program), consumersOf(context.schedule)),
       consumers(consumersOf(context.schedule)), bundle(shape.productRows / context.matrix.getBlockRows()),
-      products(shape.productsOfColumn()), stageColumns(shape.stageColumns), chunkProducts(StreamShape::chunkProducts),
+      products(shape.productsOfColumn()), stageColumns(shape.stageColumns), chunkProducts(shape.chunkProducts),
       areAdjacent(context.program.getAdjacentColumns()), allBefore(reserve(consumers * prefixWords)) {}
 
 Value PlanStreams::columnsIn(Value word) {
