@@ -249,7 +249,8 @@ LogicalResult LoadFragmentOp::verify() {
   int64_t rows = view.getRows(), depth = view.getColumns();
   if (view.getMajor() == Major::mn)
     std::swap(rows, depth);
-  const bool isWidened = view.getElementType().getIntOrFloatBitWidth() == 8 && fragment.getElementType().isF16();
+  const bool isWidened = view.getElementType().getIntOrFloatBitWidth() == 8 && view.getMajor() == Major::k &&
+                         fragment.getElementType().isF16();
   if (rows != fragment.getRows() || depth != fragment.getColumns() ||
       (view.getElementType() != fragment.getElementType() && !isWidened))
     return emitOpError("expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got ")

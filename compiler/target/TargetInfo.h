@@ -15,14 +15,15 @@
 
 namespace sparsec {
 
+/// Percentages of packed blocks that stored blocks fill, by the shorter side of the stored ones.
+struct PackedFills {
+  int64_t ofLess = 50, of32 = 70, ofMore = 100;
+
+  int64_t of(int64_t side) const { return side < 32 ? ofLess : side == 32 ? of32 : ofMore; }
+};
+
 /// The numbers of sparsec_plan_cost_key_t (launch_info.h), which the runtime's plans use.
 struct PlanCosts {
-  struct PackedFills {
-    int64_t ofLess = 50, of32 = 70, ofMore = 100;
-
-    int64_t of(int64_t side) const { return side < 32 ? ofLess : side == 32 ? of32 : ofMore; }
-  };
-
   /// The time that a tile of a product, and one of attention, takes beyond its own steps, in steps: to fill the
   /// pipeline and to write the result.
   int64_t spmmTileOverhead;
@@ -48,9 +49,8 @@ struct PlanCosts {
   int64_t packedFill = 70;
   int64_t packedFillOfLong = 70;
   int64_t packedFillOfTall = 70;
-  /// The same with fp8, whose packed blocks are larger: by the shorter side of stored blocks, for sums of two levels and
-  /// of one.
-  PackedFills packedFillsOfF8, packedFillsOfFastF8;
+  /// The same with fp8, whose packed blocks are larger, for sums of two levels and of one.
+  PackedFills packedFillsOfF8 = {}, packedFillsOfFastF8 = {};
 };
 
 /// The percentage of stored blocks from which the vendor's dense library was measured to be faster than a product with

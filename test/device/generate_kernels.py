@@ -29,12 +29,12 @@ TRANSPOSED_BLOCKS = [block + "t" for block in BLOCKS + RARE_BLOCKS + ["48x16"]]
 LAYOUTS = ["kn_mn", "kn_nm", "nk_mn", "nk_nm"]
 RESULTS = ["same", "f32"]
 F8_DTYPES = ["f8E4M3FN", "f8E5M2"]
-F8_BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x80", "96x256"]
+F8_BLOCKS = ["16x16", "32x32", "32x64", "64x64", "128x128", "64x80", "96x256"]
 F8_LAYOUTS = ["nk_mn", "nk_nm"]
 F8_RESULTS = ["bf16", "f16", "f32"]
 SCALED_BLOCKS = ["32x32", "64x64", "128x128", "16x64", "96x256"]
 SCALES = ["scales", "xscale", "bothscales"]  # of the blocks of W, of X, of both
-FAST_BLOCKS = ["16x16", "64x64", "64x128", "128x128"]
+FAST_BLOCKS = ["16x16", "32x32", "32x128", "64x64", "64x128", "128x128"]
 FAST = "fast"  # in place of scales: sums of one level
 
 def select(coverage):

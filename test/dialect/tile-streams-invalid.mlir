@@ -150,6 +150,19 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @load_fragment_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xf8E4M3FN>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>]> -> <64, 128, f8E4M3FN, k>
+    // expected-error @+1 {{'sparsec.load_fragment' op expects f16 from fp8 only with mma_sync}}
+    %fragment = sparsec.load_fragment %a[%c] : <64, 128, f8E4M3FN, k> -> <64, 128, f16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @next_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>

@@ -5,6 +5,7 @@
 // RUN: FileCheck %s --check-prefix=STORE < %t.ptx
 // RUN: FileCheck %s --check-prefix=ROWS < %t.ptx
 // RUN: FileCheck %s --check-prefix=LONG < %t.ptx
+// RUN: FileCheck %s --check-prefix=LEVELS < %t.ptx
 
 // Three warpgroups multiply. Their registers come from a warpgroup of four producers.
 // CHECK: .visible .entry product_streams(
@@ -71,4 +72,22 @@ sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor
 sparsec.kernel @long(%w: !sparsec.bsr<?x?xf16, block = 32x64>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x64>, tensor<?x?xf16>) -> tensor<?x?xf16>
   sparsec.return %y : tensor<?x?xf16>
+}
+
+// fp8: X stays in shared memory. A row of a stage begins a sum with its first product, adds up to three more, and is
+// then added to the row's total. Four columns are one box of 128 bytes in each row.
+// LEVELS: .visible .entry levels_streams(
+// LEVELS-NOT: ldmatrix
+// LEVELS: setp.ne.b32
+// LEVELS-COUNT-2: wgmma.mma_async.sync.aligned.m64n32k32.f32.e4m3.e5m2
+// LEVELS: wgmma.commit_group.sync.aligned
+// LEVELS: wgmma.wait_group.sync.aligned 0;
+// LEVELS-COUNT-32: add.{{(rn.)?}}f32
+// LEVELS: setmaxnreg.dec.sync.aligned.u32 32
+// LEVELS-COUNT-1: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
+// LEVELS-NOT: cp.async.bulk.tensor.2d.shared
+// LEVELS: .visible .entry
+sparsec.kernel @levels(%w: !sparsec.bsr<?x?xf8E5M2, block = 32x32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xf8E5M2, block = 32x32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
 }

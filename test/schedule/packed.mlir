@@ -1,6 +1,6 @@
 // RUN: sparsec-opt %s --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule | FileCheck %s --check-prefixes=CHECK,HOPPER
 // RUN: sparsec-opt %s --sparsec-attach-target=chip=sm_89 --sparsec-select-schedule | FileCheck %s --check-prefixes=CHECK,ADA
-// Which kernels have variants for packed values: small blocks that fill blocks of 64 x 64.
+// Which kernels have variants for packed values: small blocks that fill blocks of 64 x 64, or of 128 x 128 with fp8.
 
 // CHECK-LABEL: sparsec.kernel @block16(
 // CHECK-SAME: packed_block = array<i64: 64, 64>
@@ -35,6 +35,15 @@ sparsec.kernel @block48(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %x: tensor<?x
 // CHECK-NOT: packed_
 sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %s: tensor<?xf32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?xf32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// fp8 has packed blocks of as many bytes in a row.
+// CHECK-LABEL: sparsec.kernel @f8(
+// CHECK-SAME: packed_block = array<i64: 128, 128>
+// HOPPER-SAME: packed_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128,
+sparsec.kernel @f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 

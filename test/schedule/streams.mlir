@@ -40,6 +40,36 @@ sparsec.kernel @block32x64(%w: !sparsec.bsr<?x?xbf16, block = 32x64>, %x: tensor
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// fp8 has twice the stages, and the adjacent columns of one are lines of X that CTAs do not share.
+// CHECK-LABEL: sparsec.kernel @f8_block32(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 10, consumers_m = 3, consumers_n = 1, producer_registers = 32, consumer_registers = 160, walk = streams, block_stages = 3>]
+sparsec.kernel @f8_block32(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: sparsec.kernel @f8_block32x128(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128,{{.*}} walk = streams, block_stages = 3>]
+sparsec.kernel @f8_block32x128(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: sparsec.kernel @f8_block16(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 10, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]
+sparsec.kernel @f8_block16(%w: !sparsec.bsr<?x?xf8E5M2, block = 16x16>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 16x16>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// A scale is applied where the products of block rows are promoted.
+// CHECK-LABEL: sparsec.kernel @f8_scales(
+// CHECK-NOT: planned_schedules
+sparsec.kernel @f8_scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Blocks of another size have none.
 // CHECK-LABEL: sparsec.kernel @block16x32(
 // CHECK-NOT: planned_schedules

@@ -46,8 +46,10 @@ KERNELS = {
         Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none"),
         Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything"),
         Spmm("f8E4M3FN", "32x32", "nk_nm", "f16", "none"),
+        Spmm("f8E5M2", "16x16", "nk_nm", "bf16", "none"),
         # Sums of one level: windows whose blocks two producers copy in turn.
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none", "fast"),
+        Spmm("f8E5M2", "32x32", "nk_mn", "bf16", "everything", "fast"),
         # Scales of blocks and of X, by wgmma and mma.sync: a block has several of X, or a scale several chunks.
         Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none", "bothscales"),
         Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything", "xscale"),

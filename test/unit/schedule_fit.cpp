@@ -229,9 +229,9 @@ TEST_F(ScheduleFit, WgmmaOfF8) {
   expectBroken(schedule, hopper, Limit::Instruction,
                "expects blocks with a multiple of 32 columns for f8E4M3FN, but got 80");
   problem.blockColumns = 128;
-  schedule.walk = TileWalk::Streams;
-  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks or windows for f8E4M3FN");
   problem.hasTwoLevels = problem.hasScales = true;
+  schedule.walk = TileWalk::Streams;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks for scales of f8E4M3FN, but got streams");
   schedule.walk = TileWalk::Windows;
   expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks for scales of f8E4M3FN, but got windows");
   problem.xTransposed = false;
