@@ -70,7 +70,7 @@ int DenseF8Product::chooseAlgorithm() {
   void *handle = nullptr;
   checkCublas(lt.createPreference(&handle), "cublasLtMatmulPreferenceCreate");
   Owned preference(handle, lt.destroyPreference);
-  checkCublas(lt.setPreference(handle, preferenceWorkspace, &workspaceBytes, sizeof(workspaceBytes)),
+  checkCublas(lt.setPreference(handle, preferenceWorkspace, &denseWorkspaceBytes, sizeof(denseWorkspaceBytes)),
               "cublasLtMatmulPreferenceSetAttribute");
   int found = 0;
   int status = lt.findAlgorithms(library.get(), description.get(), layoutOfW.get(), layoutOfX.get(), layoutOfY.get(),
@@ -81,7 +81,7 @@ int DenseF8Product::chooseAlgorithm() {
 void DenseF8Product::multiply(const void *w, const void *x, void *y) const {
   float one = 1, zero = 0;
   checkCublas(lt.multiply(library.get(), description.get(), &one, w, layoutOfW.get(), x, layoutOfX.get(), &zero, y,
-                          layoutOfY.get(), y, layoutOfY.get(), choice.algorithm, workspace.data(), workspaceBytes,
+                          layoutOfY.get(), y, layoutOfY.get(), choice.algorithm, workspace.data(), denseWorkspaceBytes,
                           stream.handle()),
               "cublasLtMatmul");
 }

@@ -21,7 +21,7 @@ public:
 
 private:
   DenseF8Product(sparsec_device_t device, const harness::CudaStream &stream)
-      : stream(stream), workspace(device, workspaceBytes) {}
+      : stream(stream), workspace(device, denseWorkspaceBytes) {}
 
   bool load(const std::string &path);
   bool describe(const ProductSize &size);
@@ -55,7 +55,6 @@ private:
   };
   Owned layoutOf(int type, int64_t rows, int64_t columns) const;
 
-  static constexpr size_t workspaceBytes = 32 << 20; // as NVIDIA recommends for sm_90
   static int keep(void *) { return 0; }
 
   const harness::CudaStream &stream;

@@ -42,7 +42,8 @@ std::unique_ptr<DenseLibrary> DenseLibrary::open(const std::string &path, const 
   std::unique_ptr<DenseLibrary> result(new DenseLibrary);
   result->destroy = reinterpret_cast<Destroy>(dlsym(library, "cublasDestroy_v2"));
   result->gemmEx = reinterpret_cast<GemmEx>(dlsym(library, "cublasGemmEx"));
-  if (!create || !setStream || !result->destroy || !result->gemmEx)
+  result->setWorkspace = reinterpret_cast<SetWorkspace>(dlsym(library, "cublasSetWorkspace_v2"));
+  if (!create || !setStream || !result->destroy || !result->gemmEx || !result->setWorkspace)
     return nullptr;
   checkCublas(create(&result->handle), "cublasCreate");
   checkCublas(setStream(result->handle, stream.handle()), "cublasSetStream");
@@ -52,6 +53,10 @@ std::unique_ptr<DenseLibrary> DenseLibrary::open(const std::string &path, const 
 DenseLibrary::~DenseLibrary() {
   if (handle)
     destroy(handle);
+}
+
+void DenseLibrary::useWorkspace(const harness::DeviceBuffer &buffer) const {
+  checkCublas(setWorkspace(handle, buffer.data(), buffer.bytes()), "cublasSetWorkspace");
 }
 
 void DenseLibrary::multiply(const ProductSize &size, const void *w, const void *x, void *y, bool transposed) const {

@@ -5,6 +5,7 @@
 #define SPARSEC_BENCH_DENSE_LIBRARY_H
 
 #include "harness/cuda_driver.h"
+#include "harness/handles.h"
 
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,8 @@ void *openLibrary(const std::string &path, const std::string &name);
 /// Throws when a call of cuBLAS failed.
 void checkCublas(int result, const char *call);
 
+inline constexpr size_t denseWorkspaceBytes = 32 << 20; // as NVIDIA recommends for sm_90
+
 class DenseLibrary {
 public:
   /// Null when there is no cuBLAS at `path` (empty: the usual names).
@@ -31,6 +34,9 @@ public:
   ~DenseLibrary();
   DenseLibrary(const DenseLibrary &) = delete;
   DenseLibrary &operator=(const DenseLibrary &) = delete;
+
+  /// Inside of a graph, cuBLAS has no workspace unless it gets one: it would allocate memory in every launch.
+  void useWorkspace(const harness::DeviceBuffer &buffer) const;
 
   /// Y = W X in bf16 with f32 sums. Row-major: X is K x N and Y is M x N; transposed: X is N x K and Y is N x M.
   void multiply(const ProductSize &size, const void *w, const void *x, void *y, bool transposed) const;
@@ -42,9 +48,11 @@ private:
   using Create = int (*)(void **);
   using Destroy = int (*)(void *);
   using SetStream = int (*)(void *, void *);
+  using SetWorkspace = int (*)(void *, void *, size_t);
   using GemmEx = int (*)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
                          const void *, void *, int, int, int, int);
   Destroy destroy = nullptr;
+  SetWorkspace setWorkspace = nullptr;
   GemmEx gemmEx = nullptr;
   void *handle = nullptr;
 };

@@ -68,13 +68,15 @@ int attributeOfDevice(int attribute) {
 
 } // namespace
 
+size_t l2Bytes() { return attributeOfDevice(l2CacheSize); }
+
 /// The buffer has four times the bytes of L2, whose lines are not replaced in the order in which they came.
 L2Flush::L2Flush(sparsec_device_t device, const CudaStream &stream) : stream(stream) {
   constexpr unsigned ctasOfMultiprocessor = 8;
   const CudaDriver &driver = *CudaDriver::get();
   ctas = ctasOfMultiprocessor * static_cast<unsigned>(attributeOfDevice(multiprocessorCount));
   const size_t bytesOfPass = static_cast<size_t>(ctas) * threadsOfCta * vectorBytes;
-  passes = 4 * static_cast<uint32_t>(attributeOfDevice(l2CacheSize) / bytesOfPass + 1);
+  passes = 4 * static_cast<uint32_t>(l2Bytes() / bytesOfPass + 1);
   buffer = DeviceBuffer(device, passes * bytesOfPass);
   driver.check(driver.moduleLoadDataEx(&module, kernels, 0, nullptr, nullptr), "cuModuleLoadDataEx");
   driver.check(driver.moduleGetFunction(&readAll, module, "read_all"), "cuModuleGetFunction");

@@ -9,6 +9,9 @@
 
 namespace sparsec::bench {
 
+/// The bytes of L2 of the current device.
+size_t l2Bytes();
+
 /// Puts work on a stream after which L2 holds nothing that a launch needs, and no line that has to be written back. A
 /// memset alone leaves lines that are dirty: a launch that reads W would write as many bytes to memory as it reads.
 class L2Flush {

@@ -34,12 +34,15 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --launches COUNT    timed launches of every case (default: 15, at least 11)
   --steady            times launches back to back in windows of 50 ms that alternate with those of the dense product,
                       after two seconds of both: the card is then at its power limit
+  --back-to-back      times windows of launches that follow one another in a CUDA graph, as a server runs them. No
+                      launch finds its values of W in L2: each has others, from a buffer of four times L2. The indices,
+                      the plan, X, Y and scales may be there. --launches is the number of windows
   --cublas FILE       the library to compare with (default: libcublas.so.13, .12, ...)
   --cublaslt FILE     the same for fp8 (default: libcublasLt.so.13, .12, ...)
   --json FILE         also write the results there
 Ratios are to the row-major dense product, timed before and after every case; for fp8 to that of cublasLt with its
-default accumulation, for X as N x K. L2 is flushed before every launch, but not with --steady: it then holds other
-data, none of which has to be written back.
+default accumulation, for X as N x K. L2 is flushed before every launch, but not with --steady and --back-to-back: it
+otherwise holds other data, none of which has to be written back.
 )";
 
 std::string usageText() {
@@ -129,6 +132,12 @@ bool parsePattern(const std::string &text) {
   return text == "static";
 }
 
+void setMode(TimingMode mode, Options &options) {
+  if (options.mode != TimingMode::Flushed && options.mode != mode)
+    exitWithUsage("expects --steady or --back-to-back, but got both");
+  options.mode = mode;
+}
+
 bool parseBound(const std::string &text) {
   if (text != "bytes")
     exitWithUsage(fmt::format("--bound expects bytes, but got '{}'", text));
@@ -147,15 +156,23 @@ std::optional<ProductSize> readSize(const std::string &text) {
 }
 
 Options parseCommandLine(int argc, char **argv) {
-  static const option longOptions[] = {
-      {"kernels", required_argument, nullptr, 'k'},  {"schedule-dir", required_argument, nullptr, 'd'},
-      {"size", required_argument, nullptr, 's'},     {"density", required_argument, nullptr, 'D'},
-      {"case", required_argument, nullptr, 'c'},     {"plan", required_argument, nullptr, 'p'},
-      {"pattern", required_argument, nullptr, 'P'},  {"bound", required_argument, nullptr, 'B'},
-      {"launches", required_argument, nullptr, 'l'}, {"cublas", required_argument, nullptr, 'b'},
-      {"cublaslt", required_argument, nullptr, 'L'}, {"steady", no_argument, nullptr, 'S'},
-      {"json", required_argument, nullptr, 'j'},     {"mask", required_argument, nullptr, 'm'},
-      {"help", no_argument, nullptr, 'h'},           {}};
+  static const option longOptions[] = {{"kernels", required_argument, nullptr, 'k'},
+                                       {"schedule-dir", required_argument, nullptr, 'd'},
+                                       {"size", required_argument, nullptr, 's'},
+                                       {"density", required_argument, nullptr, 'D'},
+                                       {"case", required_argument, nullptr, 'c'},
+                                       {"plan", required_argument, nullptr, 'p'},
+                                       {"pattern", required_argument, nullptr, 'P'},
+                                       {"bound", required_argument, nullptr, 'B'},
+                                       {"launches", required_argument, nullptr, 'l'},
+                                       {"cublas", required_argument, nullptr, 'b'},
+                                       {"cublaslt", required_argument, nullptr, 'L'},
+                                       {"steady", no_argument, nullptr, 'S'},
+                                       {"json", required_argument, nullptr, 'j'},
+                                       {"mask", required_argument, nullptr, 'm'},
+                                       {"back-to-back", no_argument, nullptr, 'w'},
+                                       {"help", no_argument, nullptr, 'h'},
+                                       {}};
   Options options;
   for (int key; (key = getopt_long(argc, argv, "", longOptions, nullptr)) != -1;) {
     switch (key) {
@@ -196,7 +213,10 @@ Options parseCommandLine(int argc, char **argv) {
       options.cublasLt = optarg;
       break;
     case 'S':
-      options.isSteady = true;
+      setMode(TimingMode::Steady, options);
+      break;
+    case 'w':
+      setMode(TimingMode::BackToBack, options);
       break;
     case 'j':
       options.json = optarg;
@@ -214,6 +234,8 @@ Options parseCommandLine(int argc, char **argv) {
     exitWithUsage("--kernels is missing");
   if (options.launches < 11)
     exitWithUsage(fmt::format("--launches expects at least 11, but got {}", options.launches));
+  if (options.mode == TimingMode::BackToBack && options.withPacked)
+    exitWithUsage("--back-to-back expects --plan without packed: each launch has other values, which are not packed");
   return options;
 }
 

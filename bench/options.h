@@ -6,6 +6,7 @@
 
 #include "dense_library.h"
 #include "masks.h"
+#include "timer.h"
 
 #include <map>
 #include <optional>
@@ -21,9 +22,9 @@ struct Options {
   std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
   std::vector<std::map<std::string, std::string>> cases;
   bool withPlan = true, withOpenPlan = false, withPacked = false, withRefilled = false, withoutPlan = true;
-  bool isSteady = false;       // windows at the power limit, instead of launches with a flushed L2
   bool isPatternStatic = true; // plans may hold it in another order
   bool withBytesBound = false; // also the time of moving the bytes of every case
+  TimingMode mode = TimingMode::Flushed;
   int launches = 15;
   std::string cublas, cublasLt, json;
 };

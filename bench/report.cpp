@@ -30,6 +30,21 @@ constexpr Choice choices[] = {{&Row::planned, "with a plan", "with plans"},
                               {&Row::refilled, "with a plan of the device", "with plans of the device"},
                               {&Row::unplanned, "without a plan", "without plans"}};
 
+struct ModeText {
+  const char *name, *l2;
+};
+ModeText textOf(TimingMode mode) {
+  switch (mode) {
+  case TimingMode::Flushed:
+    return {"flushed", "flushed before every launch, without dirty lines"};
+  case TimingMode::Steady:
+    return {"steady", "as the launch before left it"};
+  case TimingMode::BackToBack:
+    break;
+  }
+  return {"back-to-back", "as the launch before left it, which had other values of W"};
+}
+
 double denseFlops(const ProductSize &size) {
   return 2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.columns);
 }
@@ -287,9 +302,10 @@ std::string sizeText(const ProductSize &size) { return fmt::format("{}x{}x{}", s
 
 void Report::writeJson(const std::string &path) const {
   std::ofstream file(path);
-  fmt::print(file, "{{\n  \"device\": {},\n  \"size\": {},\n  \"launches\": {},\n  \"l2\": {},\n", quoted(device),
-             jsonOf(size), launches,
-             quoted(isSteady ? "as the launch before left it" : "flushed before every launch, without dirty lines"));
+  const ModeText text = textOf(mode);
+  fmt::print(file, "{{\n  \"device\": {},\n  \"size\": {},\n  \"launches\": {},\n", quoted(device), jsonOf(size),
+             launches);
+  fmt::print(file, "  \"mode\": {},\n  \"l2\": {},\n", quoted(text.name), quoted(text.l2));
   fmt::print(file, "  \"rates\": {},\n", jsonOf(rates));
   fmt::print(file, "  \"dense\": {},\n", jsonArray(dense, [](const DenseRow &row) { return jsonOf(row); }));
   fmt::print(file, "  \"rows\": {}\n}}\n", jsonArray(rows, [](const Row &row) { return jsonOf(row); }));

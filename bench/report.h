@@ -57,7 +57,7 @@ struct DenseRow {
 /// The numbers from which the bound by bytes of a case is computed.
 struct DeviceRates {
   double copyBytesPerSecond; // read and written
-  double emptyMilliseconds;  // between the events around a kernel that does nothing
+  double emptyMilliseconds;  // of a kernel that does nothing, timed as the others
 
   /// At least 6 us: launching and finishing take some of them.
   double boundMilliseconds(double bytes) const;
@@ -67,7 +67,7 @@ struct Report {
   std::string device;
   ProductSize size; // the first one
   int launches;
-  bool isSteady; // windows, instead of launches with a flushed L2
+  TimingMode mode;
   std::optional<DeviceRates> rates;
   std::vector<DenseRow> dense;
   std::vector<Row> rows;

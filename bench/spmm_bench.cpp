@@ -7,6 +7,7 @@
 #include "harness/gpu.h"
 #include "options.h"
 #include "report.h"
+#include "value_copies.h"
 #include "workload.h"
 
 #include <algorithm>
@@ -69,21 +70,31 @@ bool hasCase(const Options &options, const std::vector<Candidate> &candidates, c
 class Bench {
 public:
   Bench(const Options &options, sparsec_device_t device, sparsec_dtype_t dtype, const ProductSize &size)
-      : options(options), device(device), operands(device, size, dtype), timer(device, stream, options.launches) {
+      : options(options), device(device),
+        operands(device, size, dtype, isBackToBack() ? ValueCopies::moreBytes(l2Bytes()) : 0),
+        timer(device, stream, options.launches) {
     if (isF8())
       denseF8 = DenseF8Product::open(options.cublasLt, size, device, stream);
     else
       dense = DenseLibrary::open(options.cublas, stream);
+    if (dense && isBackToBack()) {
+      denseWorkspace = DeviceBuffer(device, denseWorkspaceBytes);
+      dense->useWorkspace(denseWorkspace);
+    }
   }
 
   void run(const std::vector<Candidate> &candidates, const std::vector<MaskCase> &masks, Report &report);
 
 private:
   bool isF8() const { return sparsec_dtype_bytes(operands.dtype) == 1; }
+  bool isBackToBack() const { return options.mode == TimingMode::BackToBack; }
   bool hasDense() const { return dense || denseF8; }
-  /// For fp8 there is one: that of the transposed layouts.
-  void multiplyDense(bool transposed) const;
+  /// W begins `offset` bytes behind the others. For fp8 there is one product: that of the transposed layouts.
+  void multiplyDense(bool transposed, size_t offset = 0) const;
   Timing timeDense(bool transposed) const;
+  double emptyMilliseconds() const;
+  /// Times launches whose values of W, so many bytes, begin at an offset.
+  Timing time(size_t valueBytes, const std::function<void(size_t offset)> &launch) const;
   void startDenseRows(Report &report) const;
   void timeCase(const std::vector<const Candidate *> &candidates, const MaskCase &mask, Report &report);
   Row timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected);
@@ -104,20 +115,35 @@ private:
   CudaStream stream;
   Operands operands;
   FlushedTimer timer;
+  DeviceBuffer denseWorkspace;
   std::unique_ptr<DenseLibrary> dense;
   std::unique_ptr<DenseF8Product> denseF8;
   std::vector<char> resultBytes, resultBytesAfter;
 };
 
-void Bench::multiplyDense(bool transposed) const {
+void Bench::multiplyDense(bool transposed, size_t offset) const {
+  const char *w = static_cast<const char *>(operands.w.data()) + offset;
   if (denseF8)
-    denseF8->multiply(operands.w.data(), operands.x.data(), operands.y.data());
+    denseF8->multiply(w, operands.x.data(), operands.y.data());
   else
-    dense->multiply(operands.size, operands.w.data(), operands.x.data(), operands.y.data(), transposed);
+    dense->multiply(operands.size, w, operands.x.data(), operands.y.data(), transposed);
+}
+
+Timing Bench::time(size_t valueBytes, const std::function<void(size_t offset)> &launch) const {
+  if (!isBackToBack())
+    return timer.measure([&] { launch(0); });
+  const ValueCopies copies(valueBytes, l2Bytes());
+  return timeBackToBack(stream, options.launches, static_cast<int>(copies.launchesOfWindow()),
+                        [&](int number) { launch(copies.offsetOf(number)); });
 }
 
 Timing Bench::timeDense(bool transposed) const {
-  return timer.measure([&] { multiplyDense(transposed); });
+  const size_t bytes = operands.size.rows * operands.size.depth * sparsec_dtype_bytes(operands.dtype);
+  return time(bytes, [&](size_t offset) { multiplyDense(transposed, offset); });
+}
+
+double Bench::emptyMilliseconds() const {
+  return time(/*valueBytes=*/0, [&](size_t) { timer.enqueueEmptyKernel(); }).medianMilliseconds;
 }
 
 void Bench::poisonResult() const {
@@ -171,14 +197,17 @@ double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool pl
 
 Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
                            sparsec_plan_t plan, sparsec_packed_t packed) {
-  const auto arguments = makeArguments(candidate, matrix.view, operands.size);
-  const ArgumentArray array(arguments);
   auto launchOptions = sized<sparsec_launch_options_t>();
   launchOptions.stream = stream.handle();
   launchOptions.packed = packed;
-  auto launch = [&] {
+  auto launchAt = [&](size_t offset) {
+    sparsec_blocks_t view = matrix.view;
+    view.values = static_cast<const char *>(view.values) + offset;
+    const auto arguments = makeArguments(candidate, view, operands.size);
+    const ArgumentArray array(arguments);
     check(sparsec_launch_with_options(candidate.kernel, plan, array.data(), array.size(), &launchOptions));
   };
+  auto launch = [&] { launchAt(0); };
   Measurement result = {};
   poisonResult();
   launch();
@@ -186,15 +215,15 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
   result.error = findError(operands, expected, candidate.resultDtype, candidate.resultTransposed, resultBytes);
   if (!result.error.empty())
     return result;
-  if (options.isSteady && hasDense()) {
+  if (options.mode == TimingMode::Steady && hasDense()) {
     auto [own, other] = timeInWindows(stream, launch, [&] { multiplyDense(false); });
     result.timing = own;
     result.denseMilliseconds = other.medianMilliseconds;
-    launch();
-    stream.synchronize();
   } else {
-    result.timing = timer.measure(launch);
+    result.timing = time(matrix.valueBytes(), launchAt);
   }
+  launch();
+  stream.synchronize();
   resultBytesAfter.resize(resultBytes.size());
   check(sparsec_memory_download(device, resultBytesAfter.data(), operands.y.data(), resultBytesAfter.size()));
   if (resultBytes != resultBytesAfter)
@@ -340,7 +369,7 @@ void Bench::startDenseRows(Report &report) const {
 /// Candidates of other element types are left out.
 void Bench::run(const std::vector<Candidate> &candidates, const std::vector<MaskCase> &masks, Report &report) {
   if (options.withBytesBound && !report.rates)
-    report.rates = {copyBytesPerSecond(device, stream), timer.measureEmpty().medianMilliseconds};
+    report.rates = {copyBytesPerSecond(device, stream), emptyMilliseconds()};
   size_t firstDense = report.dense.size();
   startDenseRows(report);
 
@@ -381,7 +410,7 @@ int runBench(const Options &options) {
   report.device = info.name;
   report.size = options.sizes.front();
   report.launches = options.launches;
-  report.isSteady = options.isSteady;
+  report.mode = options.mode;
   const std::vector<MaskCase> masks = maskCases(options.masks, options.densities);
   for (sparsec_dtype_t dtype : {SPARSEC_DTYPE_BF16, SPARSEC_DTYPE_F8E4M3FN})
     for (const ProductSize &size : options.sizes)

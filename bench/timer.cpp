@@ -72,6 +72,29 @@ std::pair<Timing, Timing> timeInWindows(const CudaStream &stream, const std::fun
   return {summarize(times[0]), summarize(times[1])};
 }
 
+Timing timeBackToBack(const CudaStream &stream, int windows, int launchesOfWindow,
+                      const std::function<void(int number)> &enqueue) {
+  constexpr int warmWindows = 3;
+  enqueue(0); // what a first launch does besides may not be captured
+  stream.synchronize();
+  const CudaGraph window(stream, [&] {
+    for (int number = 0; number < launchesOfWindow; ++number)
+      enqueue(number);
+  });
+  // The windows are queued, so that only the first one waits for the host.
+  std::vector<CudaEvent> bounds(warmWindows + windows + 1);
+  bounds.front().record(stream);
+  for (int i = 1; i <= warmWindows + windows; ++i) {
+    window.launch(stream);
+    bounds[i].record(stream);
+  }
+  stream.synchronize();
+  std::vector<double> times(windows);
+  for (int i = 0; i < windows; ++i)
+    times[i] = bounds[warmWindows + i + 1].millisecondsSince(bounds[warmWindows + i]) / launchesOfWindow;
+  return summarize(std::move(times));
+}
+
 double copyBytesPerSecond(sparsec_device_t device, const CudaStream &stream) {
   constexpr size_t bytes = 1 << 30;
   constexpr int warmups = 2, copies = 11;

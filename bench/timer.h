@@ -15,6 +15,10 @@ struct Timing {
   double lowerQuartile, upperQuartile; // in milliseconds
 };
 
+/// How launches are timed: one at a time with a flushed L2, back to back in long windows at the power limit, or back to
+/// back in short windows whose launches have other values of W each.
+enum class TimingMode { Flushed, Steady, BackToBack };
+
 /// Times work on a stream with events, one launch at a time, with the L2 cache flushed before each.
 class FlushedTimer {
 public:
@@ -23,10 +27,8 @@ public:
 
   /// `enqueue` puts one launch on the stream.
   Timing measure(const std::function<void()> &enqueue) const;
-  /// The time of a kernel that does nothing: a part of every other time.
-  Timing measureEmpty() const {
-    return measure([&] { flush.enqueueEmptyKernel(); });
-  }
+  /// Puts a kernel on the stream that does nothing. Its time is a part of every other time.
+  void enqueueEmptyKernel() const { flush.enqueueEmptyKernel(); }
 
 private:
   static constexpr int warmups = 3;
@@ -40,6 +42,11 @@ private:
 /// card is then at its power limit, and the two have the same clock.
 std::pair<Timing, Timing> timeInWindows(const harness::CudaStream &stream, const std::function<void()> &first,
                                         const std::function<void()> &second);
+
+/// Times windows of launches that follow one another, as a server runs them. A window is a CUDA graph, so that the host
+/// does not bound launches that are shorter than its calls. `enqueue` puts launch `number` of a window on the stream.
+Timing timeBackToBack(const harness::CudaStream &stream, int windows, int launchesOfWindow,
+                      const std::function<void(int number)> &enqueue);
 
 /// The bytes that a copy of 1 GiB inside the device's memory reads and writes in a second.
 double copyBytesPerSecond(sparsec_device_t device, const harness::CudaStream &stream);

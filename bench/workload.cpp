@@ -4,6 +4,7 @@
 #include "harness/numeric.h"
 #include "harness/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 
@@ -25,20 +26,25 @@ std::vector<float> randomValues(int64_t count, uint64_t seed, sparsec_dtype_t dt
   return values;
 }
 
-DeviceBuffer upload(sparsec_device_t device, const std::vector<float> &values, sparsec_dtype_t dtype) {
-  std::vector<char> elements(values.size() * sparsec_dtype_bytes(dtype));
+/// The elements, and the first of them again in `moreBytes` behind them.
+DeviceBuffer upload(sparsec_device_t device, const std::vector<float> &values, sparsec_dtype_t dtype,
+                    size_t moreBytes = 0) {
+  const size_t bytes = values.size() * sparsec_dtype_bytes(dtype);
+  std::vector<char> elements(bytes + moreBytes);
   parallelFor(static_cast<int64_t>(values.size()), 1 << 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       storeElement(dtype, elements.data(), i, values[i]);
   });
+  for (size_t i = bytes; i < elements.size(); i += bytes)
+    std::copy_n(elements.begin(), std::min(bytes, elements.size() - i), elements.begin() + static_cast<ptrdiff_t>(i));
   return uploadArray(device, elements);
 }
 
 } // namespace
 
-Operands::Operands(sparsec_device_t device, const ProductSize &size, sparsec_dtype_t dtype)
+Operands::Operands(sparsec_device_t device, const ProductSize &size, sparsec_dtype_t dtype, size_t moreBytes)
     : device(device), size(size), dtype(dtype), hostW(randomValues(size.rows * size.depth, weightSeed, dtype)),
-      hostX(randomValues(size.depth * size.columns, denseSeed, dtype)), w(upload(device, hostW, dtype)),
+      hostX(randomValues(size.depth * size.columns, denseSeed, dtype)), w(upload(device, hostW, dtype, moreBytes)),
       x(upload(device, hostX, dtype)), scales(uploadArray(device, std::vector<float>(size.rows * size.depth / 256, 1))),
       xScale(uploadArray(device, std::vector<float>(size.columns * partsOfK(size), 1))),
       y(device, size.rows * size.columns * sizeof(float)) {}

@@ -22,7 +22,8 @@ inline int64_t partsOfK(const ProductSize &size) {
 /// W and X are N(0, 1). The same numbers serve as the blocks of every pattern and as the dense W, and as X in both
 /// layouts.
 struct Operands {
-  Operands(sparsec_device_t device, const ProductSize &size, sparsec_dtype_t dtype);
+  /// `moreBytes` of device memory beyond W repeat its values.
+  Operands(sparsec_device_t device, const ProductSize &size, sparsec_dtype_t dtype, size_t moreBytes = 0);
 
   sparsec_device_t device;
   ProductSize size;
@@ -44,6 +45,10 @@ struct Matrix {
   bool isTransposed;
   harness::DeviceBuffer rowPtr, colIdx;
   sparsec_blocks_t view;
+
+  size_t valueBytes() const {
+    return pattern.blockCount() * blockRows * blockColumns * sparsec_dtype_bytes(view.dtype);
+  }
 
   struct Block {
     int64_t number, column; // among the values, and of the M x K matrix

@@ -58,6 +58,19 @@ TEST(BenchOptions, ABoundIsAskedFor) {
   EXPECT_TRUE(parse({"--bound=bytes"}).withBytesBound);
 }
 
+TEST(BenchOptions, LaunchesHaveAFlushedL2UnlessToldOtherwise) {
+  EXPECT_EQ(parse({}).mode, TimingMode::Flushed);
+  EXPECT_EQ(parse({"--steady"}).mode, TimingMode::Steady);
+  EXPECT_EQ(parse({"--back-to-back", "--plan=with,refilled"}).mode, TimingMode::BackToBack);
+}
+
+TEST(BenchOptionsDeathTest, BackToBackHasNoOtherModeAndNoPackedValues) {
+  EXPECT_EXIT(parse({"--steady", "--back-to-back"}), testing::ExitedWithCode(2),
+              "expects --steady or --back-to-back, but got both");
+  EXPECT_EXIT(parse({"--back-to-back", "--plan=packed"}), testing::ExitedWithCode(2),
+              "--back-to-back expects --plan without packed: each launch has other values, which are not packed");
+}
+
 TEST(BenchOptionsDeathTest, WrongListsAreErrors) {
   EXPECT_EXIT(parse({"--bound=flops"}), testing::ExitedWithCode(2), "--bound expects bytes, but got 'flops'");
   EXPECT_EXIT(parse({"--size=4096x2048x16,128x0x512"}), testing::ExitedWithCode(2),

@@ -48,6 +48,7 @@ TEST(BenchReport, JsonHasSizeMaskAndSpread) {
   const llvm::json::Object &root = *json->getAsObject();
   EXPECT_EQ(*root.getArray("size"), (llvm::json::Array{1, 2, 3}));
   EXPECT_EQ(root.getInteger("launches"), 15);
+  EXPECT_EQ(root.getString("mode"), "flushed");
   EXPECT_EQ(root.getString("l2"), "flushed before every launch, without dirty lines");
   EXPECT_EQ(*(*root.getArray("dense"))[0].getAsObject()->getArray("size"), (llvm::json::Array{64, 128, 256}));
   const llvm::json::Object &row = *(*root.getArray("rows"))[0].getAsObject();
