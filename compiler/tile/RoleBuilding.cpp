@@ -103,13 +103,17 @@ TileCoordinates sparsec::tileCoordinates(ImplicitLocOpBuilder &b, ScheduleAttr s
   return at;
 }
 
-BufferType sparsec::bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, Type element) {
+BufferType sparsec::bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, Type element,
+                             int64_t columnsOfStrip) {
   constexpr int64_t mostBytes = 128, vectorBytes = 16;
-  int64_t rowBytes = columns * element.getIntOrFloatBitWidth() / 8;
-  int64_t permuted = std::min(rowBytes & -rowBytes, mostBytes);
+  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = columns * elementBytes, stripBytes = columnsOfStrip * elementBytes;
+  const bool hasStrips = vectorBytes < stripBytes && stripBytes < std::min(rowBytes, mostBytes) &&
+                         llvm::isPowerOf2_64(stripBytes) && rowBytes % stripBytes == 0;
+  int64_t permuted = hasStrips ? stripBytes : std::min(rowBytes & -rowBytes, mostBytes);
   int64_t swizzle = permuted > vectorBytes ? permuted : 0;
   return BufferType::get(schedule.getContext(), rows, columns, element,
-                         /*strip=*/schedule.getCopy() == Copy::tma ? permuted : 0, swizzle);
+                         /*strip=*/hasStrips || schedule.getCopy() == Copy::tma ? permuted : 0, swizzle);
 }
 
 Value sparsec::makeRing(ImplicitLocOpBuilder &b, ScheduleAttr schedule, ArrayRef<Type> buffers) {

@@ -42,8 +42,9 @@ TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr sche
 
 /// A buffer of a ring, in the layout in which the copies of the schedule fill it. Tensor copies write strips, the
 /// longest of 128, 64 and 32 bytes that divide the row, in the swizzle of that length. Threads write whole rows, whose
-/// swizzle has the same length.
-BufferType bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, mlir::Type element);
+/// swizzle has the same length, or with `columnsOfStrip` such strips, each of a place of its own in memory.
+BufferType bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, mlir::Type element,
+                    int64_t columnsOfStrip = 0);
 /// A ring with these buffers and the stages of the schedule, without messages.
 mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, llvm::ArrayRef<mlir::Type> buffers);
 

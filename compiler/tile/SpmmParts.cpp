@@ -14,10 +14,15 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
       matrix(blockLoop.getMatrix().getType()), b(program.getLoc(), program.getContext()),
       loads(llvm::to_vector(blockLoop.getBody().getOps<LoadOp>())), rowsOfGroup(rowsOfGroup) {}
 
+/// Lines of memory that threads copy hold rows of one block. Shared memory takes a line at a time where it has the same
+/// order: blocks that lie side by side are strips.
 void SpmmParts::makeRing() {
+  const bool hasStrips = schedule.getCopy() != Copy::tma && !matrix.getTransposed();
   SmallVector<Type> buffers = llvm::map_to_vector(loads, [&](LoadOp load) -> Type {
     BufferType type = load.getType();
-    return bufferOf(schedule, type.getRows(), type.getColumns(), type.getElementType());
+    const bool isMatrix = load == loads.front();
+    return bufferOf(schedule, type.getRows(), type.getColumns(), type.getElementType(),
+                    hasStrips && isMatrix ? matrix.getBlockColumns() : 0);
   });
   ring = sparsec::makeRing(b, schedule, buffers);
 }

@@ -1,5 +1,6 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
+// CHECK-DAG: ![[$TWO_BLOCKS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<128, 32, bf16, swizzle = 64>]>
 // CHECK-DAG: ![[$ROLES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
 
 // With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
@@ -92,8 +93,10 @@ sparsec.kernel @warps(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Two blocks of 16 columns fill a step. The rows of X come from two places, or with X as N x K the columns do.
+// Two blocks of 16 columns fill a step, in strips of their own. The rows of X come from two places, or with X as N x K
+// the columns do.
 // CHECK-LABEL: sparsec.program @two_blocks
+// CHECK: sparsec.ring : ![[$TWO_BLOCKS]]
 // CHECK: sparsec.block_walk {{.*}} {blocks = 2 : i64} :
 // CHECK: arith.addi %{{.*}}, %c1_i32
 // CHECK-NEXT: arith.divui %{{.*}}, %c2_i32

@@ -9,13 +9,18 @@ using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 Value BufferLayout::address(Value slot, const Place &place) {
-  Value lane = b.add(b.mul(place.row, vectorsOfRow() * vectorBytes),
-                     b.mul(swizzle().place(b, place.row, place.vector), vectorBytes));
+  const int64_t ofStrip = vectorsOfStrip(), betweenStrips = rows() * ofStrip;
+  Value vector = ofStrip < vectorsOfRow() ? b.modulo(place.vector, ofStrip) : place.vector;
+  Value lane =
+      b.add(b.mul(place.row, ofStrip * vectorBytes), b.mul(swizzle().place(b, place.row, vector), vectorBytes));
+  if (ofStrip < vectorsOfRow())
+    lane = b.add(lane, b.mul(b.divide(place.vector, ofStrip), betweenStrips * vectorBytes));
   // Swizzled vectors begin at multiples of their size: the xor stays inside of them and can come last.
   int64_t vectors = swizzle().vectors;
   int64_t flipped = swizzle().key(place.constantRow) ^ (place.constantVector % vectors);
   Value pointer = b.flipAddressBits(b.byteOffset(ring.slotPointer(buffer, slot), lane), flipped * vectorBytes);
-  int64_t constantVectors = place.constantRow * vectorsOfRow() + place.constantVector / vectors * vectors;
+  int64_t constantVectors = place.constantRow * ofStrip + place.constantVector / ofStrip * betweenStrips +
+                            place.constantVector % ofStrip / vectors * vectors;
   return b.byteOffset(pointer, constantVectors * vectorBytes);
 }
 

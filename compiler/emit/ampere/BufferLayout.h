@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the elements of a buffer are that threads fill and ldmatrix reads: rows of 16-byte vectors, swizzled.
+// Where the elements of a buffer are that threads fill and ldmatrix reads: rows of 16-byte vectors, swizzled, or strips
+// of such rows.
 
 #ifndef SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
 #define SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
@@ -40,6 +41,7 @@ public:
                               Major major);
 
 private:
+  int64_t vectorsOfStrip() { return ring.stripBytes(buffer) / vectorBytes; }
   Swizzle swizzle() { return ring.swizzle(buffer); }
 
   KernelBuilder &b;
