@@ -316,6 +316,10 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
 }
 
 namespace {
+/// What a shape does with blocks of fp8 whose rows are lines of 128 bytes: a stage has half a line or a whole one, or
+/// wgmma has tiles of more columns for them.
+enum class Lines { Cut, Whole, ToWgmma };
+
 /// The tiles of products of at most so many columns. A CTA has some consumers side by side, or slices of one.
 struct NarrowShape {
   int64_t columns;
@@ -325,6 +329,7 @@ struct NarrowShape {
   int64_t consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
   bool needsLongRuns;                                // blocks bring whole pieces of L2 of every row of X
   bool needsTransposedX = false;                     // ptxas spills registers otherwise
+  Lines lines = Lines::Cut;
 };
 } // namespace
 
@@ -332,17 +337,18 @@ struct NarrowShape {
 /// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
 /// columns on, wgmma multiplies blocks that fill it. Launches take its tiles also for more columns, where all tiles run
 /// at once. Of the shapes for as many columns, the first one that fits counts (bench/notes/small-widths.md).
-static constexpr NarrowShape narrowShapes[] = {{16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false},
-                                               {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
-                                               {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false},
-                                               {64, MatrixInstruction::Wgmma, 64, 64, 1, 1, 1, 8, false},
-                                               {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
-                                               {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
-                                               {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
-                                               {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8, false},
-                                               {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true, true},
-                                               {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, true},
-                                               {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4, false}};
+static constexpr NarrowShape narrowShapes[] = {
+    {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
+    {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false, false, Lines::ToWgmma},
+    {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false, false, Lines::ToWgmma},
+    {64, MatrixInstruction::Wgmma, 64, 64, 1, 1, 1, 8, false},
+    {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
+    {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
+    {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
+    {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8, false},
+    {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true, true},
+    {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, true},
+    {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4, false}};
 
 /// Whether the part of a row of X that goes with a block is at least a piece of L2.
 static bool hasLongRuns(const ProblemDescription &problem, const Chip &chip) {
@@ -358,17 +364,21 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   const InstructionRate *rate = chip.find(info.instruction);
   std::optional<CopyMethod> copy = copyFor(info.instruction, chip, alignment);
   const bool isWide = info.isRepeated && shape.columns > mostColumnsOfWarp;
+  const int64_t depthOfLine = bytesOfStageRow / bytesOf(problem.elementType);
+  const bool hasLines = depthOfLine > shape.depth && problem.blockColumns % depthOfLine == 0;
+  const bool leavesLines = hasLines && shape.lines == Lines::ToWgmma && chip.find(MatrixInstruction::Wgmma);
   if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy || problem.leastN > shape.columns ||
       problem.blockRows < shape.rows || (shape.needsLongRuns && !hasLongRuns(problem, chip)) ||
       (shape.needsTransposedX && !problem.xTransposed) ||
-      (isWide && fillsInstruction(MatrixInstruction::Wgmma, problem)))
+      ((isWide || leavesLines) && fillsInstruction(MatrixInstruction::Wgmma, problem)))
     return std::nullopt;
   Schedule schedule;
   schedule.instruction = info.instruction;
   schedule.copy = *copy;
   schedule.tileM = shape.rows;
   schedule.tileN = shape.columns;
-  schedule.tileK = info.isRepeated ? narrowDepth(problem, info, shape.depth) : stageDepth(info, problem);
+  const int64_t mostDepth = hasLines && shape.lines == Lines::Whole ? depthOfLine : shape.depth;
+  schedule.tileK = info.isRepeated ? narrowDepth(problem, info, mostDepth) : stageDepth(info, problem);
   schedule.consumersN = shape.consumersN;
   schedule.slices = shape.slices;
   if (schedule.tileK == 0 || (!info.isRepeated && schedule.tileK < shape.depth))

@@ -68,6 +68,16 @@ sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: te
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// Where their rows are whole lines of 128 bytes, a step of 16 columns of X takes these. On Hopper wgmma multiplies them from
+// 17 columns on.
+// CHECK-LABEL: sparsec.kernel @lines(
+// HOPPER-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128,
+// ADA-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 128, {{.*}}tile_n = 32, tile_k = 64,
+sparsec.kernel @lines(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // A width that is known to be larger needs none.
 // CHECK-LABEL: sparsec.kernel @width40(
 // HOPPER-SAME: narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64,
