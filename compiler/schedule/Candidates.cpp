@@ -338,6 +338,7 @@ struct NarrowShape {
 /// columns on, wgmma multiplies blocks that fill it. Launches take its tiles also for more columns, where all tiles run
 /// at once. Of the shapes for as many columns, the first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
+    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
     {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
     {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false, false, Lines::ToWgmma},
     {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false, false, Lines::ToWgmma},

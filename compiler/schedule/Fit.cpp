@@ -239,7 +239,9 @@ static Fit checkConsumerTile(const Schedule &schedule, const ProblemDescription 
     return checkSwappedTile(schedule, problem);
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
-  int64_t least = columnGranule(info);
+  // A tile may have the columns of one instruction, though a load has those of two.
+  const bool isOneInstruction = info.isRepeated && schedule.walk == TileWalk::Blocks && schedule.tileN == info.mostN;
+  int64_t least = isOneInstruction ? info.mostN : columnGranule(info);
   constexpr const char *field = "tile_n / consumers_n";
   if (info.isRepeated)
     return multipleOf(field, columns, least);

@@ -105,20 +105,24 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
 }
 
 /// The schedules of a kernel's programs in order of preference, with the calls that each program is for. The narrowest
-/// schedule gets a second program for rows that begin anywhere, if rows of an operand may do so (see Family).
+/// schedule and others of few columns get a second program for rows that begin anywhere, if rows of an operand may do
+/// so (see Family).
 static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
   const Family &family = familyOf(kernel);
   const size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0; // they come first
   SmallVector<std::pair<ScheduleAttr, Use>> programs;
-  for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules()))
+  constexpr int64_t fewColumns = 16;
+  auto isMisalignedToo = [&](size_t number, ScheduleAttr schedule) {
+    const bool isNarrowest = number == 0 || (number < narrow && schedule.getTileN() <= fewColumns);
+    return narrow > 0 && isNarrowest && family.hasRowsOfResultColumns(kernel) && schedule.getCopy() == Copy::cp_async;
+  };
+  for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules())) {
     programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
+    if (isMisalignedToo(number, schedule))
+      programs.emplace_back(schedule, Use::narrowAndMisaligned);
+  }
   if (family.hasParts() && !kernel.getScheduleAttr().isForHost())
     programs.insert(programs.begin() + 1, {kernel.getScheduleAttr(), Use::parts});
-  if (narrow == 0)
-    return programs;
-  const ScheduleAttr narrowest = programs.front().first;
-  if (family.hasRowsOfResultColumns(kernel) && narrowest.getCopy() == Copy::cp_async)
-    programs.insert(programs.begin() + 1, {narrowest, Use::narrowAndMisaligned});
   return programs;
 }
 

@@ -219,6 +219,8 @@ std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns) {
           {"few tiles", blockRows, 2 * blockColumns, 264, Placement::Tight},
           {"units, misaligned", 2 * blockRows, 2 * blockColumns, 48, Placement::Misaligned},
           {"few columns", 3 * blockRows - 8, 6 * blockColumns, 10, Placement::Padded},
+          {"8 columns", 3 * blockRows - 8, 6 * blockColumns, 8, Placement::Tight},
+          {"one column", 2 * blockRows, 2 * blockColumns - 8, 1, Placement::Padded},
           {"more columns", 2 * blockRows, 6 * blockColumns, 56, Placement::Padded},
           {"one unit", blockRows, blockColumns, 16, Placement::Tight}};
 }

@@ -174,4 +174,33 @@ gpu.module @kernels {
       }
     }
   }
+
+  // Eight columns of X are the operand of one instruction: two matrices of K in place of four.
+  // CHECK-LABEL: llvm.func @eight_columns
+  // CHECK: nvvm.ldmatrix {{.*}}num = 4 : i32
+  // CHECK: nvvm.ldmatrix {{.*}}num = 2 : i32
+  sparsec.program @eight_columns attributes {kernel = @product, schedule = #warps, variant = 1 : i64, alignment = 16 : i64, shared_memory = 10240 : i64} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
+    %ring = sparsec.ring {offsets = array<i64: 0, 1024>} : <1, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<32, 8, bf16>]>
+    sparsec.role "all" warp(1) registers(0) {
+      %a = sparsec.view %ring {index = 0 : i64} : <1, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<32, 8, bf16>]> -> <16, 32, bf16, k>
+      %c = sparsec.cursor %ring : <1, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<32, 8, bf16>]>
+      %b = sparsec.view %ring {index = 1 : i64} : <1, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<32, 8, bf16>]> -> <32, 8, bf16, mn>
+      %zero = arith.constant 0 : i32
+      %group = sparsec.group
+      sparsec.copy_group {
+        sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 16x16>, <1, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<32, 8, bf16>]>
+        sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <1, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<32, 8, bf16>]>
+      }
+      sparsec.await_copies {outstanding = 0 : i64}
+      sparsec.barrier
+      %none = sparsec.zero : !sparsec.accumulator<16, 8>
+      %sum = sparsec.product %a[%c], %b[%c], %none {depth = 32 : i64} : !sparsec.view<16, 32, bf16, k>, !sparsec.view<32, 8, bf16, mn>, !sparsec.accumulator<16, 8> -> !sparsec.accumulator<16, 8>
+      sparsec.store %sum to %y[%zero, %zero, %zero] part %group at (%zero, %zero)
+          attributes {broadcast = [], block_rows = 16 : i64} : <16, 8> -> tensor<?x?xf32> {
+      ^bb0(%element: f32):
+        sparsec.yield %element : f32
+      }
+    }
+  }
 }

@@ -69,6 +69,22 @@ sparsec.kernel @few_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tenso
 
 // -----
 
+// Each of at most 16 columns has one.
+// CHECK-LABEL: sparsec.kernel @eight_columns
+// CHECK: sparsec.program @eight_columns_narrow8 attributes {alignment = 16 : i64
+// CHECK: sparsec.program @eight_columns_narrow8_unaligned attributes {alignment = 2 : i64
+// CHECK: sparsec.program @eight_columns_narrow16 attributes {alignment = 16 : i64
+// CHECK: sparsec.program @eight_columns_narrow16_unaligned attributes {alignment = 2 : i64
+// CHECK: sparsec.program @eight_columns_narrow32 attributes {alignment = 16 : i64
+// CHECK-NOT: unaligned
+// CHECK: sparsec.program @eight_columns attributes {
+sparsec.kernel @eight_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
 // One by wgmma is also for calls of more panels whose tiles all run at once.
 // CHECK-LABEL: sparsec.kernel @few_tiles
 // CHECK: sparsec.program @few_tiles_narrow64 attributes {alignment = 16 : i64

@@ -10,22 +10,23 @@
 // INSPECT: bias {{.*}}tensor<?xf32>, per row
 // INSPECT: y {{.*}}tensor<?x?xbf16>, row-major
 // INSPECT: epilogue steps: 1
-// INSPECT: variant 0: mma_sync cp_async 16x16x64 {{.*}} slices 4
+// INSPECT: variant 0: mma_sync cp_async 16x8x64 {{.*}} slices 4
 // INSPECT: alignment 16 bytes
 // INSPECT: panels at most 1
-// INSPECT: variant 1: mma_sync cp_async 32x32x64
-// INSPECT: variant 2: wgmma tma 64x64x64
-// INSPECT: variant 3: wgmma tma 64x128x64
-// INSPECT: variant 4: wgmma tma 64x256x64
+// INSPECT: variant 1: mma_sync cp_async 16x16x64
+// INSPECT: variant 2: mma_sync cp_async 32x32x64
+// INSPECT: variant 3: wgmma tma 64x64x64
+// INSPECT: variant 4: wgmma tma 64x128x64
+// INSPECT: variant 5: wgmma tma 64x256x64
 // INSPECT: panels at most 1
-// INSPECT: variant 5: wgmma tma {{.*}} windows
+// INSPECT: variant 6: wgmma tma {{.*}} windows
 // INSPECT: alignment 16 bytes
 // INSPECT: needs a plan
 // INSPECT: registers {{[1-9][0-9]*}}, 0 bytes spilled
-// INSPECT: variant 6: wgmma tma
+// INSPECT: variant 7: wgmma tma
 // INSPECT: alignment 16 bytes
 // INSPECT: registers {{[1-9][0-9]*}}, 0 bytes spilled
-// INSPECT: variant 7: mma_sync scalar
+// INSPECT: variant 8: mma_sync scalar
 // INSPECT: alignment 2 bytes
 // INSPECT: image 1: sm_89
 // INSPECT: variant 0: mma_sync cp_async

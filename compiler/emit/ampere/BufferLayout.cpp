@@ -44,12 +44,14 @@ Values BufferLayout::loadHalfOfA(Value slot, Value lane, Value row, int64_t cons
 }
 
 /// For each group of 8 columns the matrices of the first and second half of K.
-Values BufferLayout::loadB(Value slot, Value lane, Value column, int64_t pair, int64_t k, Major major) {
-  Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);
+Values BufferLayout::loadB(Value slot, Value lane, Value column, int64_t pair, int64_t k, Major major, bool isHalf) {
+  Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), inMatrix = b.bitAnd(lane, 7);
+  Value group = isHalf ? b.i32(0) : b.shiftRight(lane, 4);
+  const int64_t matrices = isHalf ? 2 : 4;
   if (major == Major::k) {
     Place place{b.add(column, b.add(b.mul(group, 8), inMatrix)), upper, 16 * pair, 2 * k};
-    return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/false);
+    return ptx::loadMatrix(b, address(slot, place), matrices, /*transposed=*/false);
   }
   Place place{b.add(b.mul(upper, 8), inMatrix), b.add(b.shiftRight(column, 3), group), 16 * k, 2 * pair};
-  return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/true);
+  return ptx::loadMatrix(b, address(slot, place), matrices, /*transposed=*/true);
 }

@@ -34,11 +34,10 @@ public:
   /// The two registers of A that have one vector of K, number k; the buffer holds A as M x K.
   KernelBuilder::Values loadHalfOfA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow,
                                     int64_t k);
-  /// B: 16 columns from `column + 16 * pair` on, two registers for each 8 of them. The buffer holds it as K x N (`mn`)
-  /// or as N x K (`k`,
-  /// the only one for elements of 8 bits).
+  /// B: 16 columns from `column + 16 * pair` on, or 8 of them with `isHalf`, two registers for each 8. The buffer holds
+  /// it as K x N (`mn`) or as N x K (`k`, the only one for elements of 8 bits).
   KernelBuilder::Values loadB(mlir::Value slot, mlir::Value lane, mlir::Value column, int64_t pair, int64_t k,
-                              Major major);
+                              Major major, bool isHalf);
 
 private:
   int64_t vectorsOfStrip() { return ring.stripBytes(buffer) / vectorBytes; }

@@ -64,10 +64,10 @@ static Values emitProduct(KernelBuilder &b, int64_t columns, ValueRange accumula
   Values sums(accumulators);
   for (int64_t k = 0; k < depth / ptx::matrixDepth(elementOfA); ++k) {
     Values a = operandsOfA(k);
-    for (int64_t pair = 0; pair < columns / columnsOfLoad; ++pair) {
+    for (int64_t pair = 0; pair * columnsOfLoad < columns; ++pair) {
       Values loaded = operandsOfX(pair, k);
       for (int64_t slab = 0; slab < slabs; ++slab)
-        for (int64_t half = 0; half < 2; ++half) {
+        for (int64_t half = 0; half < std::min<int64_t>(groups, 2); ++half) {
           int64_t group = slab * groups + 2 * pair + half;
           auto sum = MutableArrayRef<Value>(sums).slice(group * sumsOfInstruction, sumsOfInstruction);
           auto partOfA = ArrayRef(a).slice(slab * registersOfA, registersOfA);
@@ -88,9 +88,10 @@ static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange sums, int64
   bool isTransposed = view.getMajor() == Major::k;
   int64_t columns = isTransposed ? view.getRows() : view.getColumns();
   Value column = isTransposed ? x.row : x.column;
-  return emitProduct(
-      b, columns, sums, depth, elementOfA, view.getElementType(), operandsOfA,
-      [&](int64_t pair, int64_t k) { return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor()); });
+  return emitProduct(b, columns, sums, depth, elementOfA, view.getElementType(), operandsOfA,
+                     [&](int64_t pair, int64_t k) {
+                       return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor(), columns < columnsOfLoad);
+                     });
 }
 
 Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth) {
