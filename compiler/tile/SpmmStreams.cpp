@@ -230,6 +230,8 @@ StreamBuilder::Progress StreamBuilder::walkRow(ImplicitLocOpBuilder &b, Value sl
     progress.next = {named(values[1], "place"), named(values[2], "chunk")};
   }
   if (hasTwoLevels()) {
+    // The registers of the sum are carried on. So they are those behind the wait, and what is promoted is made of them.
+    sum = AwaitOp::create(b, pendingType(), sum, /*outstanding=*/0);
     Value complete = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
     progress.sums[row] =
         PromoteOp::create(b, complete, progress.sums[row], /*scale=*/Value(), /*rows=*/Value(), /*column=*/0);
