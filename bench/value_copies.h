@@ -16,7 +16,7 @@ public:
   ValueCopies(size_t bytesOfCopy, size_t l2Bytes)
       : stride(roundUp(std::max<size_t>(bytesOfCopy, 1), alignment)), copies(divideUp(bytesOfAll(l2Bytes), stride)) {}
 
-  /// What a buffer has to hold beyond one copy.
+  /// The bytes that a buffer holds beyond one copy.
   static size_t moreBytes(size_t l2Bytes) { return bytesOfAll(l2Bytes) + alignment; }
 
   size_t count() const { return copies; }

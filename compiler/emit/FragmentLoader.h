@@ -10,9 +10,9 @@ namespace sparsec {
 
 /// Loads 16 x 16 elements of 16 bits at a time by ldmatrix: four registers, two for each half of K with eight rows each
 /// (the A operand of m16n8k16, PTX ISA 9.7.14.5.8), or two for each eight rows with a half of K each (two B operands).
-/// B operands of f16 from fp8 come 32 rows x 16 elements at a time. Lane l gives the address of one row of matrix l
-/// / 8. A group is a warp, or a warpgroup whose warps have 16 of every 64 rows. The swizzle mixes the number of a
-/// 16-byte vector with the row.
+/// For B operands of f16 from fp8 it loads 32 rows x 16 elements. Lane l gives the address of one row of matrix l / 8.
+/// A group is a warp, or a warpgroup whose warps have 16 of every 64 rows. The swizzle mixes the number of a 16-byte
+/// vector with the row.
 class FragmentLoader {
 public:
   /// `firstRow` and `firstColumn` are those of the view in its buffer, or null. A column begins a 16-byte vector, and

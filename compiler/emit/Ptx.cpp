@@ -287,7 +287,7 @@ void ptx::storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, boo
   NVVM::StMatrixOp::create(b, pointer, registers, matrixLayout(b, transposed), matrixShape(b), matrixElement(b));
 }
 
-/// Of a type of fp8.
+/// The name that PTX has for a type of fp8.
 static const char *nameOfF8(Type element) { return isa<Float8E4M3FNType>(element) ? "e4m3" : "e5m2"; }
 
 Values ptx::widenF8(KernelBuilder &b, Type element, Value four) {

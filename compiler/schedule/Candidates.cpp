@@ -316,8 +316,8 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
 }
 
 namespace {
-/// What a shape does with blocks of fp8 whose rows are lines of 128 bytes: a stage has half a line or a whole one, or
-/// wgmma has tiles of more columns for them.
+/// A shape treats fp8 blocks whose rows are lines of 128 bytes in one of three ways. Cut: its stages have half a line.
+/// Whole: they have a whole one. ToWgmma: it leaves such blocks to the wgmma tiles of more columns.
 enum class Lines { Cut, Whole, ToWgmma };
 
 /// The tiles of products of at most so many columns. A CTA has some consumers side by side, or slices of one.
@@ -410,7 +410,8 @@ std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem
   return schedules;
 }
 
-/// 64 x 64 fills the matrix instructions of all chips. A stage of fp8 needs 128 x 128 for as many bytes in flight.
+/// Blocks of 64 x 64 fill the matrix instructions of all chips. Those of fp8 have 128 x 128, so that their rows are
+/// lines of 128 bytes too.
 std::optional<PackedBlock> sparsec::packedBlock(const ProblemDescription &problem) {
   const int64_t size = 128 / bytesOf(problem.elementType);
   const bool isFilled = size % problem.blockRows == 0 && size % problem.blockColumns == 0;

@@ -306,11 +306,11 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
 }
 
 /// A product has a block and a column of X. A word of the plan has a bit for each product of a stage. With wgmma the
-/// transpose of the block has the columns of the instruction. Its rows are a line or, where copies bring lines, half of
-/// one. Four warps of producers copy X and the blocks of each group. A group holds a chunk while it waits for the next
-/// one, whose blocks the same column needs. With mma.sync a warp has one block row and needs three slots: for the chunk
-/// of a product, the one before and the one that is copied. There are as many stages as producers, or more: a producer
-/// that comes back to a slot has then seen that the slot's stage before the last one was read.
+/// transpose of the block has the columns of the instruction. Its rows are lines of 128 bytes, or halves or quarters of
+/// lines. Four warps of producers copy X and the blocks of each group. A group holds a chunk while it waits for the
+/// next one, whose blocks the same column needs. With mma.sync a warp has one block row and needs three slots: for the
+/// chunk of a product, the one before and the one that is copied. There are as many stages as producers, or more: a
+/// producer that comes back to a slot has then seen that the slot's stage before the last one was read.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
   constexpr int64_t mostProducts = 32, mostColumns = 256, columnsOfStrip = 64, warpsOfWarpgroup = 4, mostGroups = 3;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);

@@ -49,7 +49,6 @@ private:
   Value isNone(Value block) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block, none()); }
   Value none() { return i32(b, KeyWalkOp::noBlock); }
   /// The cursor of either branch.
-  Value choose(Value condition, function_ref<Value()> then, function_ref<Value()> otherwise);
 
   ImplicitLocOpBuilder &b;
   AttentionParts &parts;
@@ -151,7 +150,7 @@ SmallVector<Value> AttentionProducer::sendStep(const SequenceTile &tile, ValueRa
   messages.resize(2, none());
   Value behindKeys = sendRows(parts.key, tile, blocks, messages, cursor);
   SmallVector<Value> result{choose(
-      isNone(sent[0]), [&] { return behindKeys; },
+      b, CursorType::get(b.getContext()), isNone(sent[0]), [&] { return behindKeys; },
       [&] { return sendRows(parts.value, tile, sent, /*messages=*/{}, behindKeys); })};
   llvm::append_range(result, blocks);
   return result;
@@ -160,7 +159,8 @@ SmallVector<Value> AttentionProducer::sendStep(const SequenceTile &tile, ValueRa
 Value AttentionProducer::sendLast(const SequenceTile &tile, Value cursor, ValueRange sent) {
   SmallVector<Value> end{i32(b, endOfList), i32(b, 0)};
   return choose(
-      isNone(sent[0]), [&] { return postMessages(parts.keyRing, end, cursor), next(cursor); },
+      b, CursorType::get(b.getContext()), isNone(sent[0]),
+      [&] { return postMessages(parts.keyRing, end, cursor), next(cursor); },
       [&] { return sendRows(parts.value, tile, sent, end, cursor); });
 }
 
@@ -207,16 +207,6 @@ void AttentionProducer::postMessages(Value ring, ValueRange messages, Value curs
     return;
   AcquireOp::create(b, ring, cursor);
   PostOp::create(b, ring, cursor, messages, /*empty=*/true);
-}
-
-Value AttentionProducer::choose(Value condition, function_ref<Value()> then, function_ref<Value()> otherwise) {
-  auto branch = scf::IfOp::create(b, CursorType::get(b.getContext()), condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, then());
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, otherwise());
-  return branch.getResult(0);
 }
 
 } // namespace

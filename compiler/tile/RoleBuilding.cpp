@@ -146,6 +146,17 @@ SmallVector<Value> sparsec::carryIf(ImplicitLocOpBuilder &b, Value condition, Va
   return SmallVector<Value>(branch.getResults());
 }
 
+Value sparsec::choose(ImplicitLocOpBuilder &b, Type type, Value condition, function_ref<Value()> then,
+                      function_ref<Value()> otherwise) {
+  auto branch = scf::IfOp::create(b, TypeRange{type}, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, then());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise());
+  return branch.getResult(0);
+}
+
 SmallVector<Value> sparsec::loopWhile(ImplicitLocOpBuilder &b, ValueRange inits, ArrayRef<StringRef> names,
                                       LoopCondition condition, function_ref<SmallVector<Value>(ValueRange)> body) {
   auto loop = LoopOp::create(b, inits.getTypes(), inits, condition.position, condition.test, condition.number);

@@ -42,7 +42,8 @@ TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr sche
 
 /// A buffer of a ring, in the layout in which the copies of the schedule fill it. Tensor copies write strips, the
 /// longest of 128, 64 and 32 bytes that divide the row, in the swizzle of that length. Threads write whole rows, whose
-/// swizzle has the same length, or with `columnsOfStrip` such strips, each of a place of its own in memory.
+/// swizzle has the same length. With `columnsOfStrip` threads write strips of so many columns, each from its own place
+/// in memory.
 BufferType bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, mlir::Type element,
                     int64_t columnsOfStrip = 0);
 /// A ring with these buffers and the stages of the schedule, without messages.
@@ -59,6 +60,11 @@ void walkTiles(
 /// ones elsewhere.
 llvm::SmallVector<mlir::Value> carryIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition, mlir::ValueRange carried,
                                        mlir::function_ref<llvm::SmallVector<mlir::Value>()> body);
+
+/// Makes the ops of `then` where the condition holds, and those of `otherwise` elsewhere. Returns the value of this
+/// type that they give.
+mlir::Value choose(mlir::ImplicitLocOpBuilder &b, mlir::Type type, mlir::Value condition,
+                   mlir::function_ref<mlir::Value()> then, mlir::function_ref<mlir::Value()> otherwise);
 
 /// A loop goes on while the carried value at a position compares like this with a number.
 struct LoopCondition {

@@ -43,7 +43,6 @@ private:
 
   Progress walkRows(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress);
   Progress walkRow(ImplicitLocOpBuilder &b, Value slot, Value word, int64_t row, Progress progress);
-  Value chooseIf(ImplicitLocOpBuilder &b, Value condition, function_ref<Value()> ifTrue, function_ref<Value()> ifFalse);
   Value viewOfColumn(ImplicitLocOpBuilder &b, int64_t column);
   Position takeBlockInFlight(ImplicitLocOpBuilder &b, const Position &next, Value &sum);
 
@@ -57,7 +56,7 @@ private:
   bool hasTwoLevels() { return spmm.hasTwoLevels(); }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// The lines of a block change the order of its rows. Rows of the result may come in any order, but not those of K.
-  /// Rows of longer blocks come as they are.
+  /// A copy leaves the rows of longer blocks as they are.
   bool hasLines() { return !matrix.getTransposed() && depth() == shape.productRows; }
 };
 
@@ -221,16 +220,17 @@ StreamBuilder::Progress StreamBuilder::walkRow(ImplicitLocOpBuilder &b, Value sl
       else if (column == 0)
         product = multiply(Value(), before);
       else
-        product = chooseIf(
-            b, hasBits(b, word, ((int64_t(1) << column) - 1) << firstBit), [&] { return multiply(before, Value()); },
-            [&] { return multiply(Value(), before); });
+        product = choose(
+            b, pendingType(), hasBits(b, word, ((int64_t(1) << column) - 1) << firstBit),
+            [&] { return multiply(before, Value()); }, [&] { return multiply(Value(), before); });
       return Values{product, add(b, block.place, 1), block.chunk};
     });
     sum = values[0];
     progress.next = {named(values[1], "place"), named(values[2], "chunk")};
   }
   if (hasTwoLevels()) {
-    // The registers of the sum are carried on. So they are those behind the wait, and what is promoted is made of them.
+    // The next row of a stage begins its sum in these registers. PTX does not allow a read of registers to which a
+    // product in flight adds, so the loop carries them from behind the wait.
     sum = AwaitOp::create(b, pendingType(), sum, /*outstanding=*/0);
     Value complete = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
     progress.sums[row] =
@@ -239,24 +239,14 @@ StreamBuilder::Progress StreamBuilder::walkRow(ImplicitLocOpBuilder &b, Value sl
   return progress;
 }
 
-Value StreamBuilder::chooseIf(ImplicitLocOpBuilder &b, Value condition, function_ref<Value()> ifTrue,
-                              function_ref<Value()> ifFalse) {
-  auto branch = scf::IfOp::create(b, TypeRange{pendingType()}, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, ifTrue());
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, ifFalse());
-  return branch.getResult(0);
-}
-
 /// A column of X in its slot.
 Value StreamBuilder::viewOfColumn(ImplicitLocOpBuilder &b, int64_t column) {
   auto type = ViewType::get(b.getContext(), columns(), depth(), elementOfX(), Major::k);
   return named(ViewOp::create(b, type, columnRing, /*row=*/Value(), i32(b, column * depth()), /*index=*/0), "x");
 }
 
-/// The same with products in flight, which read the blocks of the chunk before: they are completed first.
+/// As takeBlock(), while products are in flight. They read blocks of the chunk before, so the group completes them
+/// before it releases that chunk.
 StreamBuilder::Position StreamBuilder::takeBlockInFlight(ImplicitLocOpBuilder &b, const Position &next, Value &sum) {
   Values values = carryIf(b, isBehind(b, next.place), {sum, next.place, next.chunk}, [&] {
     Value complete = AwaitOp::create(b, pendingType(), sum, /*outstanding=*/0);

@@ -63,7 +63,7 @@ private:
   void releaseSlots(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value condition = {});
   bool mayCut() { return mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed()); }
   int64_t groups() { return schedule.getConsumersM(); }
-  /// Those of a row of a block.
+  /// The bytes of a row of a block.
   int64_t rowBytes() { return schedule.getTileK() * int64_t(elementType().getIntOrFloatBitWidth()) / 8; }
   int64_t columns() { return schedule.getTileN(); }
   Type pendingType() { return PendingType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }

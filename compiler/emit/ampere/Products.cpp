@@ -26,7 +26,7 @@ static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
   return registers;
 }
 
-/// The same of f16 from fp8, by 16 elements of K. A register has four neighbours in K of one row, which become the
+/// Loads fp8 as f16, 16 elements of K at a time. A register has four neighbours in K of one row, which become the
 /// registers of that row for the two halves of K.
 static Values loadAndWiden(KernelBuilder &b, MmaOperand a) {
   ViewType view = a.view.getType();
