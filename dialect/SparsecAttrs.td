@@ -168,8 +168,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
       a plan.
     - `block_stages`: the slots of the ring of blocks; with `streams`, those of each consumer. `stages` are those of X.
       0 with `blocks`.
-    - `slices`: warps that divide the steps of a tile among them (sliced K). Each has a ring of its own and a sum of the
-      whole tile. The sums are added in the order of the slices.
+    - `slices`: warps that divide the steps of a tile among them (sliced K), or with wgmma producers and consumers that
+      do. Each slice has a ring of its own and a sum of the whole tile. The sums are added in the order of the slices.
 
     In attention the tile is a block of queries or half of one. A step takes `tile_n` keys: one or two key blocks
     (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head dimension. `consumers_m` is the

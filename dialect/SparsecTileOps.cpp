@@ -22,6 +22,7 @@ void StoreOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNa
 
 void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "tile"); }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
+void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "slice"); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
 void GroupPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getGroup(), "group");
@@ -535,12 +536,21 @@ LogicalResult BarrierOp::verify() {
   return success();
 }
 
+static LogicalResult verifySlices(Operation *op) {
+  auto program = op->getParentOfType<ProgramOp>();
+  if (program && int64_t(program.getSchedule().getSlices()) == 1)
+    return op->emitOpError("expects a program with several slices");
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  // slice_c1
+  return verifySlices(*this);
+}
+
 LogicalResult AddSlicesOp::verify() {
   // add_slices_c1
-  auto program = (*this)->getParentOfType<ProgramOp>();
-  if (program && int64_t(program.getSchedule().getSlices()) == 1)
-    return emitOpError("expects a program with several slices");
-  return success();
+  return verifySlices(*this);
 }
 
 LogicalResult AwaitCopiesOp::verify() {

@@ -46,7 +46,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
 
     Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by
     side. `tile_bytes` is then the distance from the shared memory of one to that of the next. If `slices` is n, a CTA
-    has n of each ring, one for each warp, and `tile_bytes` is the distance from those of one to those of the next.
+    has n of each ring and role, one for each slice, or n warps of its only role, and `tile_bytes` is the distance from
+    the rings of one slice to those of the next.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
@@ -316,6 +317,20 @@ def Sparsec_GroupOp : Sparsec_Op<"group", [Pure, Sparsec_NamesResults]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Sparsec_SliceOp : Sparsec_Op<"slice", [Pure, Sparsec_NamesResults]> {
+  let summary = "The number of the slice of a tile that this group works on.";
+  let description = [{
+    Slices are those of the schedule: each has some of the steps of the tile, and rings of its own.
+
+    ```mlir
+    %slice = sparsec.slice
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def Sparsec_GroupPartOp : Sparsec_Op<"group_part", [Pure, Sparsec_NamesResults]> {
   let summary = "The number of this group in its role, and the first row and column of its part of a tile.";
   let description = [{
@@ -547,9 +562,9 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
 //===----------------------------------------------------------------------===//
 
 def Sparsec_BarrierOp : Sparsec_Op<"barrier"> {
-  let summary = "All threads of the CTA wait for one another, and see what each of them has written to shared memory.";
+  let summary = "All threads of the role wait for one another, and see what each of them has written to shared memory.";
   let description = [{
-    With `group` so do those of a group, which is a warp.
+    They are those of all slices. With `group` so do those of a group, which is a warp.
 
     ```mlir
     sparsec.barrier {group}
@@ -563,14 +578,15 @@ def Sparsec_BarrierOp : Sparsec_Op<"barrier"> {
 def Sparsec_AddSlicesOp : Sparsec_Op<"add_slices", [AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "Adds the sums of all slices of a tile.";
   let description = [{
-    Every warp of the CTA has the sum of a slice. The result of warp 0 is the sum of all, in the order of the warps;
-    that of any other is the one that it had. The sums go through the rings, whose slots must be free.
+    Every slice has a sum. The result of slice 0 is the sum of all, in the order of the slices; that of any other is the
+    one that it had. The sums go through the shared memory of the slices, from `offset` on, which
+    `sparsec-assign-shared-memory` sets. Without it they go through the rings, whose slots must be free.
 
     ```mlir
     %all = sparsec.add_slices %sum : <16, 16>
     ```
   }];
-  let arguments = (ins Sparsec_AccumulatorType:$accumulator);
+  let arguments = (ins Sparsec_AccumulatorType:$accumulator, OptionalAttr<I64Attr>:$offset);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = "$accumulator attr-dict `:` type($accumulator)";
   let hasVerifier = 1;

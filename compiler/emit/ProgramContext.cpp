@@ -116,6 +116,8 @@ int64_t sparsec::threadsOfWarps(ScheduleAttr schedule) {
   return 32 * schedule.getConsumersM() * schedule.getConsumersN();
 }
 
+int64_t sparsec::partsOfCta(ScheduleAttr schedule) { return schedule.getConcurrentTiles() * schedule.getSlices(); }
+
 ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : program(program), schedule(program.getSchedule()), b(b), parameters(function) {
   Value base = LLVM::AddressOfOp::create(b, b.pointerType(AddressSpace::shared), sharedMemorySymbol);

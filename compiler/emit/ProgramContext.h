@@ -37,6 +37,9 @@ inline constexpr llvm::StringRef sharedMemorySymbol = "dynamic_shared_memory";
 /// Threads of a CTA whose warps all have the same role: one warp for each consumer.
 int64_t threadsOfWarps(ScheduleAttr schedule);
 
+/// The tiles side by side in a CTA, or the slices of its tile: each has rings and roles of its own.
+int64_t partsOfCta(ScheduleAttr schedule);
+
 /// One program being emitted into one function.
 struct ProgramContext {
   ProgramContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);

@@ -71,8 +71,8 @@ void ProgramEmitter::makeRings(Value tile) {
 
 void ProgramEmitter::initBarriers() {
   b.ifThen(b.equal(context.thread, 0), [&] {
-    for (int64_t tile = 0; tile < int64_t(context.schedule.getConcurrentTiles()); ++tile) {
-      makeRings(b.i32(tile));
+    for (int64_t part = 0; part < partsOfCta(context.schedule); ++part) {
+      makeRings(b.i32(part));
       for (RingOp ring : context.program.getBody().getOps<RingOp>())
         if (ring.getBarrierOffset())
           ringOf(ring).initBarriers(postsOf(ring), releasesOf(ring) * releasingCtas(ring));
@@ -138,7 +138,7 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
   size_t sharers = RoleOp::countSharers(roles);
   if (sharers == roles.size())
     return emitRoles(roles, firstWarpgroup);
-  int64_t end = firstWarpgroup + first.getWarpgroups(context.schedule.getConcurrentTiles());
+  int64_t end = firstWarpgroup + first.getWarpgroups(partsOfCta(context.schedule));
   b.ifThenElse(
       b.less(warpgroup, end), TypeRange(),
       [&] {
@@ -180,13 +180,13 @@ void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup)
   }
 }
 
-/// Each of the tiles side by side in a CTA has `count` warpgroups of the role, one tile after the other. In a role of
-/// one thread, each tile has one warp.
+/// Each of the tiles side by side in a CTA, or of the slices of its tile, has `count` warpgroups of the role, one after
+/// the other. In a role of one thread, each has one warp.
 void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup, int64_t firstWarp) {
   Value inRole = b.sub(warpgroup, firstWarpgroup);
   if (role.getUnit() == RoleUnit::warp)
     inRole = ptx::broadcastFirstLane(b, b.sub(b.shiftRight(context.thread, 5), firstWarp));
-  if (int64_t(context.schedule.getConcurrentTiles()) == 1) {
+  if (partsOfCta(context.schedule) == 1) {
     tileOfCta = b.i32(0);
     group = inRole;
   } else if (role.getUnit() == RoleUnit::thread) {
@@ -199,11 +199,11 @@ void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup, int64_t fir
 }
 
 Value ProgramEmitter::isThreadOfRole(int64_t firstWarp) {
-  int64_t tiles = context.schedule.getConcurrentTiles();
-  if (tiles == 1)
+  const int64_t parts = partsOfCta(context.schedule);
+  if (parts == 1)
     return b.equal(context.thread, warpLanes * firstWarp);
   Value isFirstLane = b.equal(b.bitAnd(context.thread, warpLanes - 1), 0);
-  return b.logicalAnd(isFirstLane, b.less(tileOfCta, tiles));
+  return b.logicalAnd(isFirstLane, b.less(tileOfCta, parts));
 }
 
 /// Warps in front of those of the role have negative numbers in it.
@@ -242,7 +242,10 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](CopyOp copy) { chip->emitCopy(copy); })
       .Case([&](CopyGroupOp group) { emitCopyGroup(group); })
       .Case([&](AwaitCopiesOp await) { ptx::copyAsyncWait(b, await.getOutstanding()); })
-      .Case([&](BarrierOp barrier) { barrier.getGroup() ? ptx::barrierWarp(b) : ptx::barrierCta(b); })
+      .Case([&](SliceOp slice) { values.set(slice, tileOfCta); })
+      .Case([&](BarrierOp barrier) {
+        barrier.getGroup() ? ptx::barrierWarp(b) : barrierOfRole(barrier->getParentOfType<RoleOp>());
+      })
       .Case([&](math::CountTrailingZerosOp op) {
         Value word = values.one(op.getOperand());
         values.set(op,
@@ -494,21 +497,37 @@ void ProgramEmitter::emitPromote(PromoteOp op) {
   values.set(op, values.fromSums(sums));
 }
 
-/// A thread has the same places of the tile in all slices. Its sums go through the ring of its slice, in vectors.
+/// Named barriers of a tile come first, one for each group.
+void ProgramEmitter::barrierOfRole(RoleOp role) {
+  if (isOnlyRole)
+    return ptx::barrierCta(b);
+  const int64_t groups = role.getCount();
+  ptx::barrierNamed(b, b.i32(groups + 1), int64_t(context.schedule.getSlices()) * groups * threadsOfWarpgroup);
+}
+
+/// A thread has the same places of the tile in all slices. Its sums go through the shared memory of its slice, in
+/// vectors.
 void ProgramEmitter::emitAddSlices(AddSlicesOp op) {
-  constexpr int64_t sumsOfVector = 4, bytesOfVectors = vectorBytes * warpLanes;
+  constexpr int64_t sumsOfVector = 4;
+  auto role = op->getParentOfType<RoleOp>();
+  const int64_t bytesOfVectors = vectorBytes * (isOnlyRole ? int64_t(warpLanes) : threadsOfTile(role));
   Values sums = values.sums(op.getAccumulator());
   auto type = VectorType::get(sumsOfVector, b.getF32Type());
-  auto placeIn = [&](Value slice) { return b.byteOffset(sharedMemoryOf(slice), b.mul(threadInGroup, vectorBytes)); };
+  Value placeOfThread = b.mul(isOnlyRole ? threadInGroup : threadOfTile(), vectorBytes);
+  auto placeIn = [&](Value slice) {
+    Value memory = sharedMemoryOf(slice);
+    return b.byteOffset(op.getOffset() ? b.byteOffset(memory, *op.getOffset()) : memory, placeOfThread);
+  };
   Value isFirst = b.equal(tileOfCta, 0);
   b.ifThen(b.logicalNot(isFirst), [&] {
-    ptx::barrierWarp(b); // all lanes have read the slots
+    if (isOnlyRole)
+      ptx::barrierWarp(b); // all lanes have read the slots
     Value place = placeIn(tileOfCta);
     for (size_t i = 0; i < sums.size(); i += sumsOfVector)
       LLVM::StoreOp::create(b, b.vector(ValueRange(sums).slice(i, sumsOfVector)),
                             b.byteOffset(place, i / sumsOfVector * bytesOfVectors), /*alignment=*/vectorBytes);
   });
-  ptx::barrierCta(b);
+  barrierOfRole(role);
   Values all = b.ifThenElse(
       isFirst, ValueRange(sums).getTypes(),
       [&] {
@@ -661,6 +680,6 @@ int64_t sparsec::threadsOfRoles(ProgramOp program) {
   for (size_t i = 0; i < roles.size(); i += RoleOp::countSharers(ArrayRef(roles).drop_front(i)))
     threads += roles[i].getUnit() == RoleUnit::warp
                    ? warpLanes * int64_t(roles[i].getCount())
-                   : threadsOfWarpgroup * roles[i].getWarpgroups(program.getSchedule().getConcurrentTiles());
+                   : threadsOfWarpgroup * roles[i].getWarpgroups(partsOfCta(program.getSchedule()));
   return threads;
 }

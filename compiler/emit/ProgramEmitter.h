@@ -82,6 +82,7 @@ private:
   void emitReadPlan(ReadPlanOp op);
   void emitBlockScale(BlockScaleOp op);
   void emitPromote(PromoteOp op);
+  void barrierOfRole(RoleOp role);
   void emitAddSlices(AddSlicesOp op);
   KernelBuilder::Values scalesOfColumns(PromoteOp op, int64_t count);
   KernelBuilder::Values scalesOfRows(PromoteOp op);

@@ -317,7 +317,7 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
 
 namespace {
 /// A shape treats fp8 blocks whose rows are lines of 128 bytes in one of three ways. Cut: its stages have half a line.
-/// Whole: they have a whole one. ToWgmma: it leaves such blocks to the wgmma tiles of more columns.
+/// Whole: they have a whole one. ToWgmma: it leaves such blocks to the wgmma tiles.
 enum class Lines { Cut, Whole, ToWgmma };
 
 /// The tiles of products of at most so many columns. A CTA has some consumers side by side, or slices of one.
@@ -335,14 +335,16 @@ struct NarrowShape {
 
 /// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and the warps
 /// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
-/// columns on, wgmma multiplies blocks that fill it. Launches take its tiles also for more columns, where all tiles run
-/// at once. Of the shapes for as many columns, the first one that fits counts (bench/notes/small-widths.md).
+/// columns on, wgmma multiplies blocks that fill it, in two slices: the longest block row bounds the time then.
+/// Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for as many columns, the
+/// first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
     {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
     {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
     {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false, false, Lines::ToWgmma},
     {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false, false, Lines::ToWgmma},
-    {64, MatrixInstruction::Wgmma, 64, 64, 1, 1, 1, 8, false},
+    {32, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4, false},
+    {64, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4, false},
     {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
     {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
     {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
@@ -381,13 +383,13 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   const int64_t mostDepth = hasLines && shape.lines == Lines::Whole ? depthOfLine : shape.depth;
   schedule.tileK = info.isRepeated ? narrowDepth(problem, info, mostDepth) : stageDepth(info, problem);
   schedule.consumersN = shape.consumersN;
-  schedule.slices = shape.slices;
+  schedule.slices = swapsOperands(schedule, problem.hasXScale) ? 1 : shape.slices;
   if (schedule.tileK == 0 || (!info.isRepeated && schedule.tileK < shape.depth))
     return std::nullopt;
-  // As many bytes have to be in flight, however small a stage is.
-  const int64_t mostStages = info.isRepeated
-                                 ? shape.mostStages
-                                 : shape.mostStages * bytesOfStageRow / (schedule.tileK * bytesOf(problem.elementType));
+  // As many bytes have to be in flight, however small a stage is and however many slices have a ring.
+  int64_t mostStages = shape.mostStages * shape.slices / schedule.slices;
+  if (!info.isRepeated)
+    mostStages = mostStages * bytesOfStageRow / (schedule.tileK * bytesOf(problem.elementType));
   // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.
   for (schedule.ctasPerSm = shape.ctasPerSm; schedule.ctasPerSm > 0; --schedule.ctasPerSm) {
     if (!info.isRepeated)

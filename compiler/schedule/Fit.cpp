@@ -233,6 +233,9 @@ static Fit checkSwappedTile(const Schedule &schedule, const ProblemDescription &
                       multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, info.m)});
 }
 
+/// Columns of a chunk of a staged store.
+static constexpr int64_t leastColumns = 32;
+
 /// The part of the tile that one consumer computes.
 static Fit checkConsumerTile(const Schedule &schedule, const ProblemDescription &problem) {
   if (swapsOperands(schedule, problem.hasXScale))
@@ -241,7 +244,9 @@ static Fit checkConsumerTile(const Schedule &schedule, const ProblemDescription 
   int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
   // A tile may have the columns of one instruction, though a load has those of two.
   const bool isOneInstruction = info.isRepeated && schedule.walk == TileWalk::Blocks && schedule.tileN == info.mostN;
-  int64_t least = isOneInstruction ? info.mostN : columnGranule(info);
+  // Where K is contiguous in X, columns need not lie together in strips.
+  const int64_t granule = problem.xTransposed && schedule.walk == TileWalk::Blocks ? leastColumns : columnGranule(info);
+  const int64_t least = isOneInstruction ? info.mostN : std::min(granule, columnGranule(info));
   constexpr const char *field = "tile_n / consumers_n";
   if (info.isRepeated)
     return multipleOf(field, columns, least);
@@ -351,14 +356,17 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
   return firstBroken({checkConsumerTile(schedule, problem), checkSlotRows(schedule, problem)});
 }
 
-/// A slice is one warp, which copies for itself. Its sums take the place of its ring.
+/// With mma.sync a slice is one warp, which copies for itself. Its sums take the place of its ring.
 static Fit checkSlices(const Schedule &schedule, const ProblemDescription &problem) {
   if (schedule.slices == 1)
     return {};
   constexpr int64_t sumBytes = 4;
-  const bool isOfWarps = schedule.instruction == MatrixInstruction::MmaSync && !hasProducer(schedule);
-  if (!isOfWarps || problem.tileColumns != 0)
-    return broken(Limit::Geometry, "expects slices to be 1, but for spmm by mma_sync with cp_async or scalar");
+  const bool swaps = swapsOperands(schedule, problem.hasXScale);
+  if (schedule.walk != TileWalk::Blocks || problem.tileColumns != 0 || schedule.cluster != 1 || swaps)
+    return broken(Limit::Geometry, "expects slices to be 1, but for spmm by block rows without clusters, and by wgmma "
+                                   "without scales of X");
+  if (hasProducer(schedule))
+    return {};
   const int64_t ring =
       schedule.stages * (schedule.tileM + schedule.tileN) * schedule.tileK * bytesOf(problem.elementType);
   return firstBroken({inRange("consumers_m", schedule.consumersM, 1, 1),

@@ -47,7 +47,7 @@ StagingShape sparsec::stagingShape(const Schedule &schedule) {
     return schedule.consumersM <= 2 ? StagingShape{32, 2} : StagingShape{64, 1};
   // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings.
   bool isRoomy = schedule.stages >= 4 && schedule.walk == TileWalk::Blocks;
-  return isRoomy ? StagingShape{64, 2} : StagingShape{32, 1};
+  return isRoomy ? StagingShape{std::min<int64_t>(schedule.tileN / schedule.consumersN, 64), 2} : StagingShape{32, 1};
 }
 
 int64_t sparsec::stagingBytes(const Schedule &schedule) {
@@ -55,6 +55,11 @@ int64_t sparsec::stagingBytes(const Schedule &schedule) {
   StagingShape shape = stagingShape(schedule);
   return schedule.consumersM * schedule.consumersN * shape.buffers * infoOf(schedule.instruction).m * shape.columns *
          elementBytes;
+}
+
+int64_t sparsec::bytesOfSums(const Schedule &schedule) {
+  constexpr int64_t sumBytes = 4;
+  return schedule.slices > 1 && hasProducer(schedule) ? schedule.tileM * schedule.tileN * sumBytes : 0;
 }
 
 bool sparsec::usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t outputBytes) {
@@ -97,7 +102,6 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     break;
   }
   }
-  if (usesStagedStore(schedule, problem))
-    needs.stagingBytes = stagingBytes(schedule);
+  needs.stagingBytes = std::max(usesStagedStore(schedule, problem) ? stagingBytes(schedule) : 0, bytesOfSums(schedule));
   return needs;
 }

@@ -21,7 +21,7 @@ struct RingNeeds {
 
 struct SharedMemoryNeeds {
   std::vector<RingNeeds> rings;
-  int64_t stagingBytes = 0; // of staged stores
+  int64_t stagingBytes = 0; // of staged stores, and of the sums of slices that have roles
   int64_t tiles = 1;        // side by side in a CTA; each has all of the above
   int64_t slices = 1;       // of a tile; so has each of them
 };
@@ -50,6 +50,9 @@ struct StagingShape {
 StagingShape stagingShape(const Schedule &schedule);
 /// That of all consumers.
 int64_t stagingBytes(const Schedule &schedule);
+
+/// The bytes by which a slice that has roles hands over its sums: those of a tile. 0 if there are no such slices.
+int64_t bytesOfSums(const Schedule &schedule);
 
 /// True when the store goes through shared memory (stmatrix, then TMA): 16-bit results whose 64-row parts never reach
 /// into the next block row.

@@ -61,7 +61,7 @@ public:
     SharedMemoryNeeds needs;
     for (RingOp ring : rings)
       needs.rings.push_back(needsOf(ring, hasProducer(schedule) && !isOfWarps(ring)));
-    needs.stagingBytes = stores.empty() ? 0 : stagingBytes(schedule);
+    needs.stagingBytes = std::max(stores.empty() ? 0 : stagingBytes(schedule), bytesOfSums(schedule));
     needs.tiles = schedule.concurrentTiles;
     needs.slices = schedule.slices;
     SharedMemoryPlaces places = placeSharedMemory(needs);
@@ -77,6 +77,8 @@ public:
       store.setStagingAttr(b.getDenseI64ArrayAttr({places.staging, staging.columns, staging.buffers}));
     if (needs.tiles * needs.slices > 1)
       program.setTileBytes(places.tileBytes);
+    if (bytesOfSums(schedule) > 0)
+      program.walk([&](AddSlicesOp op) { op.setOffset(places.staging); });
     program.setSharedMemory(places.total);
     assignTurns(program, places.issuer);
   }

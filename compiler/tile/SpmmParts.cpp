@@ -4,6 +4,8 @@
 
 #include "ScheduleAttribute.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace sparsec;
 
@@ -38,8 +40,20 @@ void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, Va
     auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
     tile.firstBlock = blocks.getFirst();
     tile.endBlock = blocks.getEnd();
-    return body(tile, carried);
+    return body(hasSlices() ? sliceOf(tile) : tile, carried);
   });
+}
+
+/// A slice has whole steps: as many of the row's blocks as the others, but for the last ones.
+SpmmParts::Tile SpmmParts::sliceOf(const Tile &tile) {
+  const int64_t blocksPerStep = blockLoop.getBlocksPerStep(), blocksOfSteps = schedule.getSlices() * blocksPerStep;
+  Value blocks = arith::SubIOp::create(b, tile.endBlock, tile.firstBlock);
+  Value count = multiply(b, divide(b, add(b, blocks, blocksOfSteps - 1), blocksOfSteps), blocksPerStep);
+  Tile own = tile;
+  Value first = add(b, tile.firstBlock, Value(arith::MulIOp::create(b, SliceOp::create(b), count)));
+  own.firstBlock = arith::MinSIOp::create(b, first, tile.endBlock);
+  own.endBlock = arith::MinSIOp::create(b, add(b, own.firstBlock, count), tile.endBlock);
+  return own;
 }
 
 Value SpmmParts::viewOfA(Value row) {
@@ -109,6 +123,19 @@ Value SpmmParts::addProducts(Value sum, function_ref<Value(int64_t part)> scaleO
 
 SpmmParts::Values SpmmParts::coordinatesOfX(Value k, Value column) {
   return isTransposed() ? Values{column, k} : Values{k, column};
+}
+
+void SpmmParts::beginSlices() {
+  if (hasSlices())
+    BarrierOp::create(b);
+}
+
+void SpmmParts::storeSlices(const Tile &tile, const GroupPart &part, Value sum) {
+  if (!hasSlices())
+    return storeTile(tile, part, sum);
+  Value all = AddSlicesOp::create(b, sum, /*offset=*/IntegerAttr());
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, SliceOp::create(b), i32(b, 0));
+  carryIf(b, isFirst, {}, [&] { return storeTile(tile, part, all), Values(); });
 }
 
 void SpmmParts::storeTile(const Tile &tile, const GroupPart &part, Value sum) {

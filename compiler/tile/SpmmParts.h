@@ -21,8 +21,9 @@ protected:
   using Values = llvm::SmallVector<mlir::Value>;
 
   void makeRing();
-  /// The tile loop. The body gives what is carried.
+  /// The tile loop. The body gives what is carried. A slice has some of the blocks of a tile.
   void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
+  Tile sliceOf(const Tile &tile);
   mlir::Value viewOfA(mlir::Value row);
   mlir::Value viewOfX(mlir::Value column) { return viewOfX(column, columnsOfGroup()); }
   /// The view has `columns` columns from the first on.
@@ -50,7 +51,12 @@ protected:
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
   GroupPart partOfGroup() { return sparsec::partOf(b, schedule, rowsOfGroup, columnsOfGroup()); }
   void storeTile(const Tile &tile, const GroupPart &part, mlir::Value sum);
+  /// With slices, waits until the sums of the tile before are added.
+  void beginSlices();
+  /// With slices, the first one stores the sum of all.
+  void storeSlices(const Tile &tile, const GroupPart &part, mlir::Value sum);
 
+  bool hasSlices() { return int64_t(schedule.getSlices()) > 1; }
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
   mlir::Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }

@@ -75,6 +75,7 @@ void SpmmRoles::buildConsumer() {
   else
     x = viewOfX(part.column);
   forEachTile([&](const CarriedTile &tile) {
+    beginSlices();
     // The last wait belongs to the branch that has products in flight: where a row without blocks joins before it,
     // ptxas sees its zeros as writes to accumulators in flight and serializes every product (C7515).
     auto branch =
@@ -87,7 +88,7 @@ void SpmmRoles::buildConsumer() {
       scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType()), tile.cursor});
     }
     // The group is read anew: kept from tile to tile it would take registers that the accumulators need.
-    storeTile(tile, partOfGroup(), branch.getResult(0));
+    storeSlices(tile, partOfGroup(), branch.getResult(0));
     return branch.getResult(1);
   });
   DrainStoresOp::create(b);

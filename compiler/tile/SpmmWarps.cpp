@@ -28,8 +28,6 @@ public:
 private:
   void build();
   void buildTile(const Tile &tile);
-  void buildSlices(const Tile &tile);
-  Tile sliceOf(const Tile &tile);
   Value buildRow(const Tile &tile);
   Value multiplyRow(const Tile &tile);
   Values scalesOfStep(const Tile &tile, Value number);
@@ -39,10 +37,8 @@ private:
   void copyStep(const Tile &tile, Value slot, Value step);
 
   int64_t blocksPerStep() { return blockLoop.getBlocksPerStep(); }
-  int64_t slices() { return schedule.getSlices(); }
 
   GroupPart part;  // of the group
-  Value slice;     // its number
   Value a, x;      // views
   Values partsOfX; // with sums of two levels, instead of x
   Value walk;      // of the tile
@@ -51,17 +47,12 @@ private:
 void SpmmWarps::run() {
   b.setInsertionPoint(tileLoop);
   makeRing();
-  makeRole(b, "all", RoleUnit::warp, groups() * slices(), /*registers=*/0, [&] { build(); });
+  makeRole(b, "all", RoleUnit::warp, groups() * int64_t(schedule.getSlices()), /*registers=*/0, [&] { build(); });
   tileLoop.erase();
 }
 
 void SpmmWarps::build() {
-  if (slices() > 1) {
-    slice = GroupOp::create(b);
-    part = {i32(b, 0), i32(b, 0), i32(b, 0)};
-  } else {
-    part = partOfGroup();
-  }
+  part = hasSlices() ? GroupPart{i32(b, 0), i32(b, 0), i32(b, 0)} : partOfGroup();
   a = viewOfA(part.row);
   if (chain.getTwoLevel())
     partsOfX = viewsOfParts(part.column);
@@ -73,33 +64,10 @@ void SpmmWarps::build() {
   });
 }
 
+/// With slices every warp multiplies its own, and the first one stores the sum.
 void SpmmWarps::buildTile(const Tile &tile) {
-  if (slice)
-    return buildSlices(tile);
-  storeTile(tile, part, buildRow(tile));
-}
-
-/// Every warp multiplies its slice, and the first one stores the sum.
-void SpmmWarps::buildSlices(const Tile &tile) {
-  BarrierOp::create(b); // the sums of the previous tile are added
-  Value sum = AddSlicesOp::create(b, buildRow(sliceOf(tile)));
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, slice, i32(b, 0));
-  auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  storeTile(tile, part, sum);
-}
-
-/// A slice has whole steps: as many of the row's blocks as the others, but for the last ones.
-SpmmWarps::Tile SpmmWarps::sliceOf(const Tile &tile) {
-  const int64_t blocksOfSteps = slices() * blocksPerStep();
-  Value blocks = arith::SubIOp::create(b, tile.endBlock, tile.firstBlock);
-  Value count = multiply(b, divide(b, add(b, blocks, blocksOfSteps - 1), blocksOfSteps), blocksPerStep());
-  Tile own = tile;
-  Value first = add(b, tile.firstBlock, Value(arith::MulIOp::create(b, slice, count)));
-  own.firstBlock = arith::MinSIOp::create(b, first, tile.endBlock);
-  own.endBlock = arith::MinSIOp::create(b, add(b, own.firstBlock, count), tile.endBlock);
-  return own;
+  beginSlices();
+  storeSlices(tile, part, buildRow(tile));
 }
 
 Value SpmmWarps::buildRow(const Tile &tile) {
@@ -115,7 +83,7 @@ Value SpmmWarps::buildRow(const Tile &tile) {
 
 /// The steps of a block row that has blocks.
 Value SpmmWarps::multiplyRow(const Tile &tile) {
-  if (!slice)
+  if (!hasSlices())
     BarrierOp::create(b); // all warps are done with the slots of the previous tile
   walk = walkOf(tile);
   Value count = countSteps(tile), begin = CursorOp::create(b, ring);

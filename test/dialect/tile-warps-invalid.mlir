@@ -304,3 +304,13 @@ gpu.module @kernels {
     %all = sparsec.add_slices %sum : <16, 16>
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @slice_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.slice' op expects a program with several slices}}
+    %slice = sparsec.slice
+  }
+}

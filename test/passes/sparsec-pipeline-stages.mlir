@@ -294,27 +294,53 @@ sparsec.kernel @x_scale_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, 
 // lanes alone. The first one stores the sum of all.
 // CHECK-LABEL: sparsec.program @slices
 // CHECK: sparsec.role "all" warp(4) registers(0) {
-// CHECK: %group = sparsec.group
 // CHECK: sparsec.tile_loop
 // CHECK: %first, %end = sparsec.row_blocks
-// CHECK-NEXT: sparsec.barrier{{$}}
 // CHECK: %[[BLOCKS:.*]] = arith.subi %end, %first
 // CHECK: %[[UP:.*]] = arith.addi %[[BLOCKS]], %c15_i32
 // CHECK: %[[STEPS:.*]] = arith.divui %[[UP]], %c16_i32
 // CHECK: %[[COUNT:.*]] = arith.muli %[[STEPS]], %c4_i32
-// CHECK: %[[BEFORE:.*]] = arith.muli %group, %[[COUNT]]
+// CHECK: %slice = sparsec.slice
+// CHECK: %[[BEFORE:.*]] = arith.muli %slice, %[[COUNT]]
 // CHECK: %[[BEGIN:.*]] = arith.addi %first, %[[BEFORE]]
 // CHECK: %[[OWN:.*]] = arith.minsi %[[BEGIN]], %end
 // CHECK: %[[NEXT:.*]] = arith.addi %[[OWN]], %[[COUNT]]
 // CHECK: %[[LAST:.*]] = arith.minsi %[[NEXT]], %end
+// CHECK-NEXT: sparsec.barrier{{$}}
 // CHECK: sparsec.block_walk %{{.*}} from %[[OWN]] to %[[LAST]] {blocks = 4 : i64}
 // CHECK: sparsec.await_copies {outstanding = 1 : i64}
 // CHECK-NEXT: sparsec.barrier {group}
 // CHECK: %[[ALL:.*]] = sparsec.add_slices %{{.*}} : <16, 16>
-// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %group, %c0_i32
+// CHECK: %[[NUMBER:.*]] = sparsec.slice
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[NUMBER]], %c0_i32
 // CHECK-NEXT: scf.if %[[IS_FIRST]] {
 // CHECK: sparsec.store %[[ALL]]
 sparsec.kernel @slices(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 4>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With wgmma the producer and the consumer of a slice both have its blocks.
+// CHECK-LABEL: sparsec.program @slices_of_roles
+// CHECK: sparsec.role "consumer" warpgroup(1)
+// CHECK: sparsec.tile_loop
+// CHECK: %slice = sparsec.slice
+// CHECK: %[[BEFORE:.*]] = arith.muli %slice,
+// CHECK: %[[BEGIN:.*]] = arith.addi %first, %[[BEFORE]]
+// CHECK: %[[OWN:.*]] = arith.minsi %[[BEGIN]], %end
+// CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %end
+// CHECK-NEXT: sparsec.barrier{{$}}
+// CHECK: arith.cmpi slt, %[[OWN]], %[[LAST]]
+// CHECK: sparsec.block_walk %{{.*}} from %[[OWN]] to %[[LAST]]
+// CHECK: %[[ALL:.*]] = sparsec.add_slices %{{.*}} : <64, 64>
+// CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq,
+// CHECK-NEXT: scf.if %[[IS_FIRST]] {
+// CHECK: sparsec.store %[[ALL]]
+// CHECK: sparsec.role "producer" thread(1)
+// CHECK: %[[OWN:.*]] = arith.minsi %{{.*}}, %end
+// CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %end
+// CHECK: sparsec.block_walk %{{.*}} from %[[OWN]] to %[[LAST]]
+sparsec.kernel @slices_of_roles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

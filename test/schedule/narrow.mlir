@@ -3,7 +3,7 @@
 // Which kernels have variants for few columns of X, and how deep their rings are.
 
 // CHECK-LABEL: sparsec.kernel @block64(
-// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 8, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 248>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 8, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
+// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 8, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
 // ADA-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 3, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>]
 sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -71,10 +71,18 @@ sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: te
 // Where their rows are whole lines of 128 bytes, a step of 16 columns of X takes these. On Hopper wgmma multiplies them from
 // 17 columns on.
 // CHECK-LABEL: sparsec.kernel @lines(
-// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128,
+// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, {{[^>]*}}slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, {{[^>]*}}slices = 2>
 // ADA-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 128, {{.*}}tile_n = 32, tile_k = 64,
 sparsec.kernel @lines(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Scales of X are those of few columns in a thread, so that the product of wgmma has X as its A operand and no slices.
+// CHECK-LABEL: sparsec.kernel @x_scale(
+// HOPPER-SAME: #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 8, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 248>
+sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
@@ -98,7 +106,7 @@ sparsec.kernel @width257(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?
 // HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
 // CHECK-NOT: refused
 sparsec.kernel @refused(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {sparsec.refused_narrow_schedules = ["wgmma tma 64x64x64 stages 8 consumers 1x1 registers 40/248", "wgmma tma 64x128x64 stages 8 consumers 1x2 registers 40/232"]} {
+    attributes {sparsec.refused_narrow_schedules = ["wgmma tma 64x64x64 stages 4 consumers 1x1 registers 40/232 slices 2", "wgmma tma 64x128x64 stages 8 consumers 1x2 registers 40/232"]} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

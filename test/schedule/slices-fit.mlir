@@ -19,9 +19,30 @@ sparsec.kernel @several_warps_of_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x6
 
 // -----
 
-// expected-error @+1 {{schedule expects slices to be 1, but for spmm by mma_sync with cp_async or scalar}}
-sparsec.kernel @producer(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+// CTAs of a cluster share the blocks of a tile row, windows have steps of several block rows, and scales of X are a role of
+// their own.
+// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters, and by wgmma without scales of X}}
+sparsec.kernel @cluster(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, cluster = 2, slices = 2>} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters, and by wgmma without scales of X}}
+sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  %0 = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// Both slices have a ring of 6 stages of 64 x 64 elements of W and of X, and sums of 64 x 64 in f32.
+// expected-error @+1 {{schedule expects at most}}
+sparsec.kernel @rings(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 7, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
@@ -56,7 +77,7 @@ sparsec.kernel @sddmm(%p: !sparsec.bsr<?x?xbf16, block = 64x64>, %a: tensor<?x?x
 
 // -----
 
-// expected-error @+1 {{schedule expects slices to be 1, but for spmm by mma_sync with cp_async or scalar}}
+// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters, and by wgmma without scales of X}}
 sparsec.kernel @spgemm(%a: !sparsec.bsr<?x?xbf16, block = 64x64>, %b: !sparsec.bsr<?x?xbf16, block = 64x64>) -> (c: tensor<?x?xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %c = sparsec.spgemm %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64>) -> tensor<?x?xbf16>

@@ -174,3 +174,15 @@ TEST(SharedMemory, EverySliceHasARing) {
   EXPECT_EQ(places.total, 3 * places.tileBytes) << "nothing else";
   EXPECT_EQ(threads(schedule), 3 * 32);
 }
+
+TEST(SharedMemory, SlicesWithRolesHandOverTheirSums) {
+  Schedule schedule = wgmma128x256();
+  schedule.cluster = 1;
+  schedule.stages = 2;
+  EXPECT_EQ(bytesOfSums(schedule), 0) << "there are no slices";
+  schedule.slices = 2;
+  EXPECT_EQ(bytesOfSums(schedule), 128 * 256 * 4);
+  SharedMemoryNeeds needs = sharedMemoryNeeds(schedule, problemWithResult(4));
+  EXPECT_EQ(needs.stagingBytes, 128 * 256 * 4) << "results of 4 bytes are not staged";
+  EXPECT_EQ(threads(schedule), 2 * 2 * 128 + 128);
+}
