@@ -240,6 +240,10 @@ LogicalResult ProductOp::verify() {
   auto load = getB().getDefiningOp<LoadFragmentOp>();
   if (load && !load.getAsB())
     return emitOpError("expects a fragment as B to be loaded as_b");
+  // product_c8
+  auto viewOfA = dyn_cast<ViewType>(getA().getType());
+  if (getWidened() && (isPending || !viewOfA || viewOfA.getElementType().getIntOrFloatBitWidth() != 8))
+    return emitOpError("expects a view of fp8 as A of a widened product by mma_sync, but got ") << getA().getType();
   return success();
 }
 
@@ -332,6 +336,9 @@ LogicalResult ChainOp::verify() {
   for (int64_t depth : getDepth())
     if (depth < 1 || depth > xDepth)
       return emitOpError("expects every depth to be from 1 to ") << xDepth << ", but got " << depth;
+  // chain_c3
+  if (getWidened() && a.getElementBytes() != 1)
+    return emitOpError("expects A of fp8 for a widened product, but got ") << a.getElementType();
   return success();
 }
 

@@ -202,11 +202,12 @@ def Sparsec_ChainOp : Sparsec_Op<"chain", [
     `a_transposed` says that the A buffer is K x M instead of M x K, and `x_transposed` that the X buffer is N x K
     instead of K x N. `depth` is the number of K elements that count, per chunk (the last chunk of a block may be
     shallower than the stage). With `two_level` the sum of a chunk starts at zero and is added to the accumulator in
-    f32, times the block's element of `scales` and each column's element of `x_scale`.
+    f32, times the block's element of `scales` and each column's element of `x_scale`. With `widened` the elements are
+    fp8 and multiplied as f16.
   }];
   let arguments = (ins Sparsec_BufferType:$a, Sparsec_BufferType:$x, Sparsec_AccumulatorType:$accumulator,
     Optional<AnyRankedTensor>:$scales, Optional<AnyRankedTensor>:$x_scale, DenseI64ArrayAttr:$depth,
-    UnitAttr:$a_transposed, UnitAttr:$x_transposed, UnitAttr:$two_level);
+    UnitAttr:$a_transposed, UnitAttr:$x_transposed, UnitAttr:$two_level, UnitAttr:$widened);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = [{
     $a `,` $x `,` $accumulator (`scales` `(` $scales^ `:` type($scales) `)`)?
@@ -440,7 +441,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     product by mma.sync is complete at once: its result is an accumulator. One instruction has all columns of the
     accumulator, or `columns` of them. With `in` a sum that starts at zero takes the registers of one that nothing needs
     any more and to which no product in flight adds. Two sums that are not in use at the same time then have the same
-    registers for certain.
+    registers for certain. With `widened` the elements of the views are fp8, and mma.sync multiplies them as f16, in an
+    order of K that both operands share.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -450,7 +452,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
     Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator,
-    Optional<Sparsec_AnySum>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns);
+    Optional<Sparsec_AnySum>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns, UnitAttr:$widened);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)?

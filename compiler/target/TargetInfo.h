@@ -70,6 +70,8 @@ struct InstructionRate {
   MatrixInstruction instruction;
   /// The element types that the instruction multiplies on this chip.
   EnumSet<ElementType> elementTypes = elements16;
+  /// The chip has the instruction of fp8 only as that of f16 behind conversions.
+  bool widensF8 = false;
   /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators.
   double flopsPerClock;
   /// The share of this rate that a long chain of products reaches.

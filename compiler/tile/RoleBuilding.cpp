@@ -108,7 +108,7 @@ BufferType sparsec::bufferOf(ScheduleAttr schedule, int64_t rows, int64_t column
   constexpr int64_t mostBytes = 128, vectorBytes = 16;
   const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
   int64_t rowBytes = columns * elementBytes, stripBytes = columnsOfStrip * elementBytes;
-  const bool hasStrips = vectorBytes < stripBytes && stripBytes < std::min(rowBytes, mostBytes) &&
+  const bool hasStrips = vectorBytes <= stripBytes && stripBytes < std::min(rowBytes, mostBytes) &&
                          llvm::isPowerOf2_64(stripBytes) && rowBytes % stripBytes == 0;
   int64_t permuted = hasStrips ? stripBytes : std::min(rowBytes & -rowBytes, mostBytes);
   int64_t swizzle = permuted > vectorBytes ? permuted : 0;

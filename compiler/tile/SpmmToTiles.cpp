@@ -5,6 +5,7 @@
 #include "RoleBuilding.h"
 #include "ScheduleAttribute.h"
 #include "SharedMemory.h"
+#include "TargetInfo.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -23,6 +24,7 @@ private:
   Type elementType() override { return matrix.getElementType(); }
   Value buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator);
   void buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at, Value accumulator);
+  bool widensF8(OpBuilder &b);
   DenseI64ArrayAttr chunkDepths(Builder &b) const;
 
   int64_t blocksPerStep() const { return std::max<int64_t>(1, schedule.getTileK() / matrix.getBlockColumns()); }
@@ -62,8 +64,21 @@ Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, V
   Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
   Value scales = spmm.getScales() ? mapping.lookup(spmm.getScales()) : Value();
   Value xScale = spmm.getXScale() ? mapping.lookup(spmm.getXScale()) : Value();
-  return ChainOp::create(b, a, x, accumulator, scales, xScale, chunkDepths(b), wTransposed, xTransposed,
-                         /*two_level=*/spmm.hasTwoLevels());
+  // Sums of products of f16 are as exact as those of other 16-bit operands: they need a second level only for scales.
+  const bool isWidened = widensF8(b);
+  const bool hasTwoLevels = spmm.hasTwoLevels() && (!isWidened || scales || xScale);
+  return ChainOp::create(b, a, x, accumulator, scales, xScale, chunkDepths(b), wTransposed, xTransposed, hasTwoLevels,
+                         isWidened);
+}
+
+/// Explicit conversions leave the sums to mma.sync. Where ptxas makes them, it adds each product of 32 of K to them by
+/// instructions of its own.
+bool SpmmBuilder::widensF8(OpBuilder &b) {
+  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto target = module->getAttrOfType<TargetAttr>("sparsec.target");
+  const Chip *chip = target ? findChip(target.getChip()) : nullptr;
+  const InstructionRate *rate = chip ? chip->find(toSchedule(schedule).instruction) : nullptr;
+  return rate && rate->widensF8 && matrix.getElementType().getIntOrFloatBitWidth() == 8;
 }
 
 /// The K elements that count in each chunk of a block: tile_k, and what is left in the last one.

@@ -119,14 +119,17 @@ SpmmParts::Values SpmmWarps::scalesOfStep(const Tile &tile, Value number) {
 
 Value SpmmWarps::multiplyStep(Value slot, ValueRange scales, Value sum) {
   int64_t depth = schedule.getTileK();
+  auto product = [&](Type type, Value ofX, Value accumulator) -> Value {
+    auto op = ProductOp::create(b, type, a, slot, ofX, slot, accumulator, depth);
+    op.setWidened(chain.getWidened());
+    return op;
+  };
   if (x)
-    return ProductOp::create(b, sumType(), a, slot, x, slot, sum, depth);
+    return product(sumType(), x, sum);
   Type type = AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfPart());
   return addProducts(
       sum, [&](int64_t part) { return scales[part]; },
-      [&](int64_t part) -> Value {
-        return ProductOp::create(b, type, a, slot, partsOfX[part], slot, /*accumulator=*/Value(), depth);
-      });
+      [&](int64_t part) { return product(type, partsOfX[part], /*accumulator=*/Value()); });
 }
 
 Value SpmmWarps::walkOf(const Tile &tile) {

@@ -194,6 +194,27 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @chain_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
+        %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
+        %zero = sparsec.zero : !sparsec.accumulator<16, 64>
+        // expected-error @+1 {{'sparsec.chain' op expects A of fp8 for a widened product, but got 'bf16'}}
+        %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>, widened} : <16, 32, bf16>, <32, 64, bf16>, <16, 64>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @store_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
@@ -487,6 +508,21 @@ gpu.module @kernels {
     %zero = sparsec.zero : !sparsec.pending<64, 128>
     // expected-error @+1 {{'sparsec.product' op expects a depth from 1 to 64, but got 80}}
     %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 128, bf16, mn>, !sparsec.pending<64, 128> -> !sparsec.pending<64, 128>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c8 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 128, bf16, strip = 128>]> -> <64, 128, bf16, mn>
+    %zero = sparsec.zero : !sparsec.pending<64, 128>
+    // expected-error @+1 {{'sparsec.product' op expects a view of fp8 as A of a widened product by mma_sync, but got '!sparsec.view<64, 64, bf16, k>'}}
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64, widened} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 128, bf16, mn>, !sparsec.pending<64, 128> -> !sparsec.pending<64, 128>
   }
 }
 

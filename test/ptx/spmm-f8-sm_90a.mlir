@@ -15,10 +15,13 @@
 // CHECK-NOT: wgmma.mma_async
 // CHECK: wgmma.wait_group.sync.aligned 0
 // CHECK-COUNT-64: add.{{(rn.)?}}f32
-// The variant for any alignment.
+// The variant for any alignment, by mma.sync: operands of one instruction of fp8 become those of two of f16.
 // CHECK: .visible .entry two_levels_unaligned(
 // CHECK: ld.global.nc.{{b8|u8}}
-// CHECK: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32
+// CHECK-NOT: m16n8k32
+// CHECK: cvt.rn.f16x2.e4m3x2
+// CHECK: cvt.rn.f16x2.e5m2x2
+// CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -49,6 +49,6 @@ KernelBuilder::Values AmpereOps::product(ProductOp op, ValueRange sums) {
                           op.getDepth());
   MmaOperand x = operandOf(op.getB(), op.getBCursor());
   if (op.getACursor())
-    return emitMmaProduct(b, operandOf(op.getA(), op.getACursor()), x, sums, op.getDepth());
+    return emitMmaProduct(b, operandOf(op.getA(), op.getACursor()), x, sums, op.getDepth(), op.getWidened());
   return emitMmaProduct(b, values.of(op.getA()), x, sums, op.getDepth());
 }

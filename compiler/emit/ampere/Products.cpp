@@ -54,27 +54,42 @@ Values sparsec::loadMmaFragment(KernelBuilder &b, MmaOperand a, Type element) {
   return fragment;
 }
 
+/// The operands of an instruction, or of two with f16 for one with fp8. A register of fp8 has four neighbours in K of
+/// one row: the first two go to the first instruction.
+static SmallVector<Values, 2> operandsOfChain(KernelBuilder &b, Type element, ValueRange registers, bool isWidened) {
+  if (!isWidened)
+    return {Values(registers)};
+  SmallVector<Values, 2> operands(2);
+  for (Value four : registers)
+    for (auto [operand, two] : llvm::zip(operands, ptx::widenF8(b, element, four)))
+      operand.push_back(two);
+  return operands;
+}
+
 /// The B operands of two instructions.
 using LoadB = function_ref<Values(int64_t pair, int64_t k)>;
 
 /// `operandsOfA(k)` gives the A operands of all rows. Each B operand is loaded once, for all of them.
 static Values emitProduct(KernelBuilder &b, int64_t columns, ValueRange accumulators, int64_t depth, Type elementOfA,
-                          Type elementOfX, function_ref<Values(int64_t k)> operandsOfA, LoadB operandsOfX) {
+                          Type elementOfX, bool isWidened, function_ref<Values(int64_t k)> operandsOfA,
+                          LoadB operandsOfX) {
   int64_t groups = columns / columnsOfInstruction, slabs = accumulators.size() / sumsOfInstruction / groups;
+  auto typeOf = [&](Type element) -> Type { return isWidened ? b.getF16Type() : element; };
   Values sums(accumulators);
   for (int64_t k = 0; k < depth / ptx::matrixDepth(elementOfA); ++k) {
-    Values a = operandsOfA(k);
+    auto chainOfA = operandsOfChain(b, elementOfA, operandsOfA(k), isWidened);
     for (int64_t pair = 0; pair * columnsOfLoad < columns; ++pair) {
-      Values loaded = operandsOfX(pair, k);
-      for (int64_t slab = 0; slab < slabs; ++slab)
-        for (int64_t half = 0; half < std::min<int64_t>(groups, 2); ++half) {
-          int64_t group = slab * groups + 2 * pair + half;
-          auto sum = MutableArrayRef<Value>(sums).slice(group * sumsOfInstruction, sumsOfInstruction);
-          auto partOfA = ArrayRef(a).slice(slab * registersOfA, registersOfA);
-          auto partOfX = ArrayRef(loaded).slice(half * registersOfB, registersOfB);
-          Values result = ptx::mma(b, {elementOfA, partOfA}, {elementOfX, partOfX}, sum);
-          llvm::copy(result, sum.begin());
-        }
+      auto chainOfX = operandsOfChain(b, elementOfX, operandsOfX(pair, k), isWidened);
+      for (auto [a, loaded] : llvm::zip(chainOfA, chainOfX))
+        for (int64_t slab = 0; slab < slabs; ++slab)
+          for (int64_t half = 0; half < std::min<int64_t>(groups, 2); ++half) {
+            int64_t group = slab * groups + 2 * pair + half;
+            auto sum = MutableArrayRef<Value>(sums).slice(group * sumsOfInstruction, sumsOfInstruction);
+            auto partOfA = ArrayRef(a).slice(slab * registersOfA, registersOfA);
+            auto partOfX = ArrayRef(loaded).slice(half * registersOfB, registersOfB);
+            Values result = ptx::mma(b, {typeOf(elementOfA), partOfA}, {typeOf(elementOfX), partOfX}, sum);
+            llvm::copy(result, sum.begin());
+          }
     }
   }
   return sums;
@@ -82,27 +97,29 @@ static Values emitProduct(KernelBuilder &b, int64_t columns, ValueRange accumula
 
 /// The same, with B in shared memory.
 static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange sums, int64_t depth, Type elementOfA,
-                          function_ref<Values(int64_t k)> operandsOfA) {
+                          bool isWidened, function_ref<Values(int64_t k)> operandsOfA) {
   ViewType view = x.view.getType();
   BufferLayout layout(b, x.ring, x.view.getIndex());
   bool isTransposed = view.getMajor() == Major::k;
   int64_t columns = isTransposed ? view.getRows() : view.getColumns();
   Value column = isTransposed ? x.row : x.column;
-  return emitProduct(b, columns, sums, depth, elementOfA, view.getElementType(), operandsOfA,
+  return emitProduct(b, columns, sums, depth, elementOfA, view.getElementType(), isWidened, operandsOfA,
                      [&](int64_t pair, int64_t k) {
                        return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor(), columns < columnsOfLoad);
                      });
 }
 
-Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth) {
+Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth,
+                               bool isWidened) {
   Type element = a.view.getType().getElementType();
-  return emitProduct(b, x, sums, depth, element, [&](int64_t k) { return loadRows(b, a, k); });
+  return emitProduct(b, x, sums, depth, element, isWidened, [&](int64_t k) { return loadRows(b, a, k); });
 }
 
 Values sparsec::emitMmaProduct(KernelBuilder &b, ValueRange a, MmaOperand x, ValueRange sums, int64_t depth) {
   Type element = x.view.getType().getElementType();
   int64_t count = a.size() * ptx::matrixDepth(element) / depth;
-  return emitProduct(b, x, sums, depth, element, [&](int64_t k) { return Values(a.slice(k * count, count)); });
+  return emitProduct(b, x, sums, depth, element, /*isWidened=*/false,
+                     [&](int64_t k) { return Values(a.slice(k * count, count)); });
 }
 
 /// 16 columns are a 16 x 16 part of the fragment.
@@ -112,7 +129,7 @@ Values sparsec::emitMmaProduct(KernelBuilder &b, FragmentType typeOfX, ValueRang
   Type element = typeOfX.getElementType();
   int64_t steps = depth / ptx::matrixDepth(element), registersOfStep = a.size() / steps;
   return emitProduct(
-      b, typeOfX.getRows(), sums, depth, element, element,
+      b, typeOfX.getRows(), sums, depth, element, element, /*isWidened=*/false,
       [&](int64_t k) { return Values(a.slice(k * registersOfStep, registersOfStep)); },
       [&](int64_t pair, int64_t k) { return Values(x.slice((pair * steps + k) * registersOfLoad, registersOfLoad)); });
 }

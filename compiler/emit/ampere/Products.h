@@ -24,9 +24,10 @@ struct MmaOperand {
 KernelBuilder::Values loadMmaFragment(KernelBuilder &b, MmaOperand a, mlir::Type element);
 
 // sums + A X over `depth` elements of K. A is a view, of which the K of one instruction at a time is loaded, or the
-// registers of a fragment. With a fragment of A, X may be one too: that of its transpose, loaded as B.
-KernelBuilder::Values emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, mlir::ValueRange sums,
-                                     int64_t depth);
+// registers of a fragment. With a fragment of A, X may be one too: that of its transpose, loaded as B. `isWidened`:
+// views of fp8 are multiplied as f16.
+KernelBuilder::Values emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, mlir::ValueRange sums, int64_t depth,
+                                     bool isWidened);
 KernelBuilder::Values emitMmaProduct(KernelBuilder &b, mlir::ValueRange a, MmaOperand x, mlir::ValueRange sums,
                                      int64_t depth);
 KernelBuilder::Values emitMmaProduct(KernelBuilder &b, FragmentType typeOfX, mlir::ValueRange a, mlir::ValueRange x,
