@@ -335,9 +335,10 @@ Values ptx::mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c) 
 // Asynchronous copies, conversions and stores
 //===----------------------------------------------------------------------===//
 
-void ptx::copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes) {
+void ptx::copyAsync16(KernelBuilder &b, Value destination, Value source, bool inL1, Value bytes) {
+  auto modifier = inL1 ? NVVM::LoadCacheModifierKind::CA : NVVM::LoadCacheModifierKind::CG;
   NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(16),
-                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), bytes);
+                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), modifier), bytes);
 }
 void ptx::copyAsync4(KernelBuilder &b, Value destination, Value source, Value bytes) {
   NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(4),

@@ -132,8 +132,9 @@ Values widenF8(KernelBuilder &b, Type element, Value four);
 Values mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c);
 
 // Asynchronous 16-byte copies (9.7.9.25.3).
-/// cp.async.cg 16 bytes. With `bytes`, only that many come from global memory and the rest is zero.
-void copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes = {});
+/// cp.async 16 bytes: with `inL1` (cp.async.ca) they stay in L1 for others too, else (cp.async.cg) they go past it.
+/// With `bytes`, only that many come from global memory and the rest is zero.
+void copyAsync16(KernelBuilder &b, Value destination, Value source, bool inL1, Value bytes = {});
 /// The same for 4 bytes.
 void copyAsync4(KernelBuilder &b, Value destination, Value source, Value bytes = {});
 void copyAsyncCommit(KernelBuilder &b);

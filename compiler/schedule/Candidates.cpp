@@ -320,6 +320,9 @@ namespace {
 /// Whole: they have a whole one. ToWgmma: it leaves such blocks to the wgmma tiles.
 enum class Lines { Cut, Whole, ToWgmma };
 
+/// The blocks that a shape is for, by the pieces that they bring of every row of X: whole pieces of L2, or less.
+enum class Runs { Any, Long, Short };
+
 /// The tiles of products of at most so many columns. A CTA has some consumers side by side, or slices of one.
 struct NarrowShape {
   int64_t columns;
@@ -327,8 +330,8 @@ struct NarrowShape {
   int64_t rows;
   int64_t depth;                                     // of a stage, with wgmma at least
   int64_t consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
-  bool needsLongRuns;                                // blocks bring whole pieces of L2 of every row of X
-  bool needsTransposedX = false;                     // ptxas spills registers otherwise
+  Runs runs = Runs::Any;
+  bool needsTransposedX = false; // ptxas spills registers otherwise
   Lines lines = Lines::Cut;
 };
 } // namespace
@@ -339,23 +342,26 @@ struct NarrowShape {
 /// Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for as many columns, the
 /// first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
-    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
-    {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, false, false, Lines::Whole},
-    {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false, false, Lines::ToWgmma},
-    {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, false, false, Lines::ToWgmma},
-    {32, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4, false},
-    {64, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4, false},
-    {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, false},
-    {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, true},
-    {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2, false},
-    {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8, false},
-    {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, true, true},
-    {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, true},
-    {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4, false}};
+    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, Lines::Whole},
+    {16, MatrixInstruction::MmaSync, 32, 64, 1, 4, 3, 3, Runs::Short},
+    {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, Lines::Whole},
+    {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, Runs::Any, false, Lines::ToWgmma},
+    {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, Runs::Any, false, Lines::ToWgmma},
+    {32, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4},
+    {64, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4},
+    {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3},
+    {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, Runs::Long},
+    {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2},
+    {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8},
+    {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, Runs::Long, true},
+    {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, Runs::Long},
+    {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4}};
 
-/// Whether the part of a row of X that goes with a block is at least a piece of L2.
-static bool hasLongRuns(const ProblemDescription &problem, const Chip &chip) {
-  return !problem.xTransposed || problem.blockColumns * bytesOf(problem.elementType) >= chip.times.l2PieceBytes;
+/// Whether the part of a row of X that goes with a block is at least a piece of L2, or less, as a shape asks.
+static bool hasRuns(Runs runs, const ProblemDescription &problem, const Chip &chip) {
+  const bool isLong =
+      !problem.xTransposed || problem.blockColumns * bytesOf(problem.elementType) >= chip.times.l2PieceBytes;
+  return runs == Runs::Any || isLong == (runs == Runs::Long);
 }
 
 /// Nothing where the chip or the blocks do not have the instruction, or have a better one.
@@ -371,7 +377,7 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   const bool hasLines = depthOfLine > shape.depth && problem.blockColumns % depthOfLine == 0;
   const bool leavesLines = hasLines && shape.lines == Lines::ToWgmma && chip.find(MatrixInstruction::Wgmma);
   if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy || problem.leastN > shape.columns ||
-      problem.blockRows < shape.rows || (shape.needsLongRuns && !hasLongRuns(problem, chip)) ||
+      problem.blockRows < shape.rows || !hasRuns(shape.runs, problem, chip) ||
       (shape.needsTransposedX && !problem.xTransposed) ||
       ((isWide || leavesLines) && fillsInstruction(MatrixInstruction::Wgmma, problem)))
     return std::nullopt;

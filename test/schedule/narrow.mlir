@@ -68,6 +68,14 @@ sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: te
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// 32 of them are less than a piece of L2: tiles of 16 columns have 32 rows, which read X half as often.
+// CHECK-LABEL: sparsec.kernel @short_runs_of_f8(
+// CHECK-SAME: narrow_schedules = [{{.*}}tile_m = 16, tile_n = 8, {{.*}}tile_m = 32, tile_n = 16, tile_k = 64,{{.*}}tile_m = 32, tile_n = 32, tile_k = 64,{{.*}}tile_m = 32, tile_n = 64, tile_k = 64,
+sparsec.kernel @short_runs_of_f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // Where their rows are whole lines of 128 bytes, a step of 16 columns of X takes these. On Hopper wgmma multiplies them from
 // 17 columns on.
 // CHECK-LABEL: sparsec.kernel @lines(

@@ -84,6 +84,7 @@ private:
   Values wholeSources(const Passes &passes) override;
   bool hasContiguousRows() override { return hasWholeRows(); }
   Source source(const Position &row, const Position &column) override;
+  bool staysInL1() override;
 
   /// The coordinates at which the parts of dimension 0 (rows) or 1 (columns) of the buffer begin.
   Values begins(int64_t dimension);
@@ -219,6 +220,14 @@ Values TensorCopy::begins(int64_t dimension) {
 int64_t TensorCopy::extentOfPart(int64_t dimension) {
   int64_t extent = dimension == 0 ? rows() : ring.bufferColumns(op.getIndex());
   return extent / static_cast<int64_t>(begins(dimension).size());
+}
+
+/// The same slices of the tiles of a multiprocessor go through the same part of X together. That pays for runs of at
+/// most a sector of L2, which are a request each, of fp8, whose rings leave room for L1.
+bool TensorCopy::staysInL1() {
+  constexpr int64_t sectorBytes = 32;
+  const bool hasSlices = context.schedule.getSlices() > 1, isF8 = element.getIntOrFloatBitWidth() == 8;
+  return hasSlices && isF8 && extentOfPart(1) * ring.elementBytes(op.getIndex()) <= sectorBytes;
 }
 
 Value TensorCopy::matrixPointer() {

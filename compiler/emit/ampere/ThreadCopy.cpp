@@ -108,7 +108,7 @@ void ThreadCopy::emitWhole() {
       for (int64_t vector = 0; vector < all.parts * all.vectors; vector += all.vectors)
         ptx::copyAsync16(
             b, layout.address(slot, {all.row, all.vector, firstRow + static_cast<int64_t>(i) * all.rows, vector}),
-            vector == 0 ? source : b.byteOffset(source, vector * vectorBytes));
+            vector == 0 ? source : b.byteOffset(source, vector * vectorBytes), staysInL1());
   };
   if (all.rows > rows())
     b.ifThen(b.less(all.row, rows()), copyAll);
@@ -144,7 +144,7 @@ void ThreadCopy::copyVector(Value destination, const Source &source) {
   int64_t elementBytes = vectorBytes / vectorElements;
   // Nothing is read for a vector that does not exist, but its address must be valid all the same.
   Value safeIndex = source.isReadable ? source.index : b.select(b.less(b.i32(0), source.valid), source.index, b.i64(0));
-  ptx::copyAsync16(b, destination, b.elementPointer(source.base, element, safeIndex),
+  ptx::copyAsync16(b, destination, b.elementPointer(source.base, element, safeIndex), staysInL1(),
                    b.mul(source.valid, elementBytes));
 }
 

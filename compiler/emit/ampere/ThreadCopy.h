@@ -49,6 +49,8 @@ protected:
   /// Whether the parts of a row follow one another in memory, whatever their size.
   virtual bool hasContiguousRows() { return false; }
   virtual Source source(const Position &row, const Position &column) = 0;
+  /// Whether other copies of the multiprocessor will soon read the same memory.
+  virtual bool staysInL1() { return false; }
 
   InPart locate(const Position &position, int64_t extent, int64_t parts);
   /// values[part]
