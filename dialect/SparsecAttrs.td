@@ -123,7 +123,8 @@ def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
     I32EnumAttrCase<"row_blocks", 16>, I32EnumAttrCase<"pair_starts", 17>, I32EnumAttrCase<"pairs", 18>,
     I32EnumAttrCase<"packed_starts", 19>, I32EnumAttrCase<"packed_columns", 20>,
     I32EnumAttrCase<"packed_sources", 21>, I32EnumAttrCase<"column_counts", 22>,
-    I32EnumAttrCase<"window_counts", 23>, I32EnumAttrCase<"pair_counts", 24>]> {
+    I32EnumAttrCase<"window_counts", 23>, I32EnumAttrCase<"pair_counts", 24>,
+    I32EnumAttrCase<"window_sizes", 25>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -293,7 +294,7 @@ def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel 
     I32EnumAttrCase<"pack_blocks", 3>, I32EnumAttrCase<"count_columns", 4>, I32EnumAttrCase<"write_index", 5>,
     I32EnumAttrCase<"count_windows", 6>, I32EnumAttrCase<"write_windows", 7>, I32EnumAttrCase<"count_pairs", 8>,
     I32EnumAttrCase<"write_pairs", 9>, I32EnumAttrCase<"convert_values", 10>,
-    I32EnumAttrCase<"top_k_blocks", 11>]> {
+    I32EnumAttrCase<"top_k_blocks", 11>, I32EnumAttrCase<"write_lists", 12>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -306,7 +307,7 @@ def Sparsec_AuxiliaryKindAttr : Sparsec_EnumAttr<Sparsec_AuxiliaryKind, "auxilia
 
     The others write the sections of a plan from the index arrays of a matrix: `count_columns` and then `write_index`
     the index of a transposed operand, `count_windows` and then `write_windows` the windows or streams, `count_pairs`
-    and then `write_pairs` the pairs of the blocks of two matrices.
+    and then `write_pairs` the pairs of the blocks of two matrices, `write_lists` the lists of tiles.
   }];
 }
 

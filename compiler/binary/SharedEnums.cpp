@@ -34,7 +34,8 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::packed_sources) == SPARSEC_PLAN_PACKED_SOURCES &&
               uint32_t(PlanSection::column_counts) == SPARSEC_PLAN_COLUMN_COUNTS &&
               uint32_t(PlanSection::window_counts) == SPARSEC_PLAN_WINDOW_COUNTS &&
-              uint32_t(PlanSection::pair_counts) == SPARSEC_PLAN_PAIR_COUNTS);
+              uint32_t(PlanSection::pair_counts) == SPARSEC_PLAN_PAIR_COUNTS &&
+              uint32_t(PlanSection::window_sizes) == SPARSEC_PLAN_WINDOW_SIZES);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -47,4 +48,5 @@ static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATT
               uint32_t(AuxiliaryKind::count_pairs) == SPARSEC_AUXILIARY_COUNT_PAIRS &&
               uint32_t(AuxiliaryKind::write_pairs) == SPARSEC_AUXILIARY_WRITE_PAIRS &&
               uint32_t(AuxiliaryKind::convert_values) == SPARSEC_AUXILIARY_CONVERT_VALUES &&
-              uint32_t(AuxiliaryKind::top_k_blocks) == SPARSEC_AUXILIARY_TOP_K_BLOCKS);
+              uint32_t(AuxiliaryKind::top_k_blocks) == SPARSEC_AUXILIARY_TOP_K_BLOCKS &&
+              uint32_t(AuxiliaryKind::write_lists) == SPARSEC_AUXILIARY_WRITE_LISTS);

@@ -16,6 +16,7 @@
 #include "auxiliary/PatternBuilder.h"
 #include "auxiliary/PatternLists.h"
 #include "auxiliary/PlanIndex.h"
+#include "auxiliary/PlanLists.h"
 #include "auxiliary/PlanPairs.h"
 #include "auxiliary/PlanWindow.h"
 
@@ -128,10 +129,16 @@ void emitPlanKernels(ProgramOp program) {
   if (program.getPacked())
     return;
   const Walk walk = program.getSchedule().getWalk();
-  if (walk == Walk::windows && isFirstWithWindows(program))
+  const bool isFirst = isFirstWithWindows(program);
+  if (walk == Walk::windows && isFirst)
     emitPlanWindows(program);
-  if (walk == Walk::streams && isFirstWithWindows(program))
+  if (walk == Walk::streams && isFirst)
     emitPlanStreams(program);
+  // Those of the windows, or of the block rows of a kernel without any.
+  const bool hasRows =
+      walk == Walk::blocks ? !program.getMostPanelsAttr() : hasAuxiliary(program, AuxiliaryKind::count_windows);
+  if (isFirst && hasRows && multipliesDense(program) && !hasAuxiliary(program, AuxiliaryKind::write_lists))
+    emitPlanLists(program);
   if (takesPairs(program) && !hasAuxiliary(program, AuxiliaryKind::count_pairs))
     emitPlanPairs(program);
   if (takesTranspose(program) && !hasAuxiliary(program, AuxiliaryKind::count_columns))

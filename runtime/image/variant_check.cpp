@@ -578,7 +578,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
 }
 
 /// A kernel must have this, so that an auxiliary kernel has something to read and to write.
-enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows, pairs, fp8 };
+enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows, pairs, fp8, product };
 
 struct AuxiliaryRule {
   uint32_t kind;
@@ -590,7 +590,7 @@ struct AuxiliaryRule {
 };
 
 constexpr uint32_t windowKernelSections =
-    windowSections | streamSections | rowSections | setOf(SPARSEC_PLAN_WINDOW_COUNTS);
+    windowSections | streamSections | rowSections | setOf(SPARSEC_PLAN_WINDOW_COUNTS, SPARSEC_PLAN_WINDOW_SIZES);
 constexpr AuxiliaryRule auxiliaryRules[] = {
     {SPARSEC_AUXILIARY_PATTERN_BUILDER, "the pattern builder", AuxiliaryNeed::mask, 0, 0},
     {SPARSEC_AUXILIARY_BLOCK_MASK_READER, "the block mask reader", AuxiliaryNeed::pattern, 1, 0},
@@ -607,6 +607,8 @@ constexpr AuxiliaryRule auxiliaryRules[] = {
      pairSections | setOf(SPARSEC_PLAN_PAIR_COUNTS)},
     {SPARSEC_AUXILIARY_CONVERT_VALUES, "the converter of values", AuxiliaryNeed::fp8, 5, 0, SPARSEC_CONVERSION_NUMBERS},
     {SPARSEC_AUXILIARY_TOP_K_BLOCKS, "the chooser of the top-k blocks", AuxiliaryNeed::pattern, 3, 0, 1},
+    {SPARSEC_AUXILIARY_WRITE_LISTS, "the writer of lists", AuxiliaryNeed::product, 0,
+     setOf(SPARSEC_PLAN_WINDOW_SIZES, SPARSEC_PLAN_ROW_STARTS), SPARSEC_LIST_NUMBERS},
 };
 
 /// Names what the kernel lacks; null if it lacks nothing.
@@ -636,6 +638,8 @@ const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
     return isGpu && findOperation(records.operation().kind)->hasPairs ? nullptr : "a GPU and the pairs of two matrices";
   case AuxiliaryNeed::fp8:
     return isGpu && hasFp8 ? nullptr : "a GPU and a matrix of fp8";
+  case AuxiliaryNeed::product:
+    return isGpu && records.operation().kind == SPARSEC_OPERATION_SPMM ? nullptr : "a GPU and a product";
   case AuxiliaryNeed::windows:
     return hasWindows ? nullptr : "a variant with windows or streams of stored blocks";
   }

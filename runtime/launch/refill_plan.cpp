@@ -2,7 +2,7 @@
 // Writes the sections of a plan again from the index arrays of its matrix: auxiliary kernels do so on a GPU.
 #include "arguments/memory_check.h"
 #include "launch/launch.h"
-#include "plan/host_lists.h"
+#include "plan/refill.h"
 
 #include <algorithm>
 
@@ -72,6 +72,28 @@ constexpr RefillStep refillSteps[] = {
      [](const VariantPlan &, const sparsec_blocks_t &matrix) { return blockRowCount(matrix); }},
 };
 
+/// The lists of tiles, from what the tile rows cost now. After all other steps: rows may be windows, or those of an
+/// index.
+Status refillLists(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, void *stream) {
+  const sparsec_kernel_s &kernel = *plan.kernel;
+  for (size_t i = 0; i < plan.variants.size(); ++i) {
+    const Variant &variant = kernel.variants[i];
+    const VariantPlan &part = plan.variants[i];
+    if (!refillsLists(kernel, variant, plan.problem, part))
+      continue;
+    const TileGrid grid = tileGridOf(kernel, *variant.first().info, plan.problem, part.windows);
+    const uint32_t columnCost = part.windows != 0 ? kernel.planCost(*variant.info, SPARSEC_PLAN_COST_COLUMN) : 0;
+    const int64_t numbers[SPARSEC_LIST_NUMBERS] = {grid.tileRows, grid.panels, part.workers,
+                                                   kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD),
+                                                   columnCost};
+    StageLaunch launch = {kernel, *kernel.auxiliary(SPARSEC_AUXILIARY_WRITE_LISTS), /*variant=*/nullptr, arguments};
+    launch.plan = &part;
+    launch.numbers = numbers;
+    SPARSEC_RETURN_IF_ERROR(launchAuxiliary(launch, /*inputs=*/{}, /*lists=*/1, stream));
+  }
+  return {};
+}
+
 Status refillOnGpu(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, void *stream) {
   const sparsec_kernel_s &kernel = *plan.kernel;
   const sparsec_argument_t *matrix = std::find_if(arguments, arguments + kernel.info->argument_count,
@@ -88,7 +110,7 @@ Status refillOnGpu(const sparsec_plan_s &plan, const sparsec_argument_t *argumen
       SPARSEC_RETURN_IF_ERROR(launchAuxiliary(launch, /*inputs=*/{}, tiles, stream));
     }
   }
-  return {};
+  return refillLists(plan, arguments, stream);
 }
 
 } // namespace

@@ -9,15 +9,15 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 25;
+constexpr uint32_t planSectionCount = 26;
 
 /// Their names for people.
 constexpr const char *planSectionNames[] = {
-    "tile offsets",   "tiles",          "window rows",   "column offsets", "columns",
-    "block offsets",  "blocks",         "step offsets",  "steps",          "stage offsets",
-    "stage columns",  "stage products", "chunk offsets", "chunk blocks",   "row starts",
-    "row columns",    "row blocks",     "pair starts",   "pairs",          "packed starts",
-    "packed columns", "packed sources", "column counts", "window counts",  "pair counts"};
+    "tile offsets",  "tiles",         "window rows",    "column offsets", "columns",       "block offsets",
+    "blocks",        "step offsets",  "steps",          "stage offsets",  "stage columns", "stage products",
+    "chunk offsets", "chunk blocks",  "row starts",     "row columns",    "row blocks",    "pair starts",
+    "pairs",         "packed starts", "packed columns", "packed sources", "column counts", "window counts",
+    "pair counts",   "window sizes"};
 static_assert(sizeof(planSectionNames) / sizeof(planSectionNames[0]) == planSectionCount);
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.

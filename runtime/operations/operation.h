@@ -23,6 +23,7 @@ struct TileListRequest {
   const sparsec_stage_info_t &stage; // of the variant, the one that follows the plan
   const Problem &problem;
   bool isStatic; // the lists of blocks stay as they are
+  bool inRounds; // makeRoundLists() makes the lists
   TileGrid grid;
   int64_t workers;                // 1 to the number of tiles
   const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none

@@ -3,6 +3,7 @@
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
+#include "plan/round_lists.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,6 +111,8 @@ TileListInput listInput(const TileListRequest &request) {
 
 TileLists tileLists(const TileListRequest &request) {
   TileListInput input = listInput(request);
+  if (request.inRounds)
+    return makeRoundLists(input);
   input.panelsPerUnit = panelsPerUnit(request);
   // Periodic lists, which serve every width, have no groups.
   if (request.streams && request.isStatic)

@@ -30,7 +30,7 @@ struct VariantArrays {
   Windows windows;
   Streams streams;
   TileLists lists;
-  std::vector<int32_t> windowCounts; // scratch memory of refills
+  std::vector<int32_t> windowCounts, windowSizes; // scratch memory of refills
 };
 
 /// The inputs of the plans of all variants.
@@ -64,6 +64,7 @@ TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t work
                              *stage.info,
                              input.problem,
                              input.isStatic() && !input.isRefilled(),
+                             !input.mayReorderRows() && isVariantOfRefills(input.kernel, variant),
                              tileGridOf(input.kernel, *stage.info, input.problem, windows),
                              workers,
                              input.lists.blocks(),
@@ -254,18 +255,24 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
     addReason(part, "no " + what + ": a number does not fit its section");
     return false;
   }
-  if (input.isRefilled())
+  if (input.isRefilled()) {
+    arrays.windowSizes.resize(2 * part.windows);
     sections.add(part, SPARSEC_PLAN_WINDOW_COUNTS, arrays.windowCounts);
+    sections.add(part, SPARSEC_PLAN_WINDOW_SIZES, arrays.windowSizes);
+  }
   addReason(part,
             input.isRefilled() ? what + " for refills" : windowReason(what, matrix.pattern.count(), part.columns));
   return true;
 }
 
 /// Why the tiles have lists, or none.
-std::string listReason(const PlanInput &input, const Variant &variant, const TileLists &lists) {
+std::string listReason(const PlanInput &input, const Variant &variant, const TileLists &lists,
+                       const VariantPlan &part) {
   const bool hasLists = !lists.tiles.empty();
   if (hasLists && input.isRefilled())
-    return "lists of tiles of equal cost: refills change what they cost";
+    return refillsLists(input.kernel, variant, input.problem, part)
+               ? "lists for refills"
+               : "lists of tiles of equal cost: refills change what they cost";
   if (lists.groupRows != 0) {
     const std::string order =
         hasLists ? "lists in groups of " + std::to_string(lists.groupRows) + " tile rows: " : "fixed order: ";
@@ -291,18 +298,18 @@ void addDenseReason(const PlanInput &input, const Variant &variant, VariantPlan 
 /// How launches share out the tiles.
 void addLists(const PlanInput &input, const Variant &variant, const TileLists &lists, SectionList &sections,
               VariantPlan &part) {
-  addReason(part, listReason(input, variant, lists));
-  addDenseReason(input, variant, part);
   if (lists.tiles.empty()) {
     part.order = orderWithoutLists(input.kernel, variant);
-    return;
+  } else {
+    part.order = SPARSEC_TILE_ORDER_LISTS;
+    part.workers = int64_t(lists.offsets.size()) - 1;
+    part.period = lists.period;
+    part.balance = lists.balance;
+    sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
+    sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
   }
-  part.order = SPARSEC_TILE_ORDER_LISTS;
-  part.workers = int64_t(lists.offsets.size()) - 1;
-  part.period = lists.period;
-  part.balance = lists.balance;
-  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
-  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
+  addReason(part, listReason(input, variant, lists, part));
+  addDenseReason(input, variant, part);
 }
 
 /// Why no plan of the kernel has tile lists; empty where plans may have them.

@@ -48,10 +48,16 @@ Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists) {
                                    lists.view(kernel.of(right)));
 }
 
+bool isVariantOfRefills(const sparsec_kernel_s &kernel, const Variant &variant) {
+  auto first = [&](auto &&isWanted) { return std::find_if(kernel.variants.begin(), kernel.variants.end(), isWanted); };
+  auto found = first([](const Variant &each) { return hasWindowsOfBlocks(*each.info); });
+  if (found == kernel.variants.end())
+    found = first([](const Variant &each) { return each.info->most_panels == 0 && !isPacked(*each.info); });
+  return found != kernel.variants.end() && &*found == &variant;
+}
+
 std::string whyNoRefill(const sparsec_kernel_s &kernel, const Variant &variant, const MatrixRows &matrix) {
-  const auto first = std::find_if(kernel.variants.begin(), kernel.variants.end(),
-                                  [](const Variant &each) { return hasWindowsOfBlocks(*each.info); });
-  if (&*first != &variant)
+  if (!isVariantOfRefills(kernel, variant))
     return "refills write those of another variant";
   return whyNoKernels(kernel, SPARSEC_AUXILIARY_COUNT_WINDOWS, SPARSEC_AUXILIARY_WRITE_WINDOWS,
                       matrix.pattern.blockColumns);
@@ -98,6 +104,16 @@ Status makeRoom(PairIndex &pairs, const MatrixRoom &left, const MatrixRoom &righ
     pairs.starts.resize(result->blocks + 1);
   pairs.pairs.resize(most + 1); // readers may load one pair more than there are
   return {};
+}
+
+bool refillsLists(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
+                  const VariantPlan &part) {
+  const Stage *writer = kernel.auxiliary(SPARSEC_AUXILIARY_WRITE_LISTS);
+  // Lists that serve every width keep to the order of the panels, for launches with few of them.
+  if (!writer || !isVariantOfRefills(kernel, variant) || part.order != SPARSEC_TILE_ORDER_LISTS || isKnown(part.period))
+    return false;
+  const int64_t tileRows = tileGridOf(kernel, *variant.first().info, problem, part.windows).tileRows;
+  return part.workers <= int64_t(writer->info->tile_m) && tileRows <= int64_t(writer->info->tile_n);
 }
 
 int64_t columnCountEntries(int64_t blockRows, int64_t blockColumns) {

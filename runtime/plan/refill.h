@@ -6,12 +6,17 @@
 #define SPARSEC_RUNTIME_REFILL_H
 
 #include "plan/host_lists.h"
+#include "plan/plan.h"
 
 namespace sparsec::runtime {
 
 /// Whether the plans of a kernel can be refilled: it takes block-sparse matrices, the plan knows their sizes, and the
 /// kernels that write the index of a transposed one, or pairs, are there and take these sizes.
 Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists);
+
+/// Whether the windows, streams and lists of tiles that refills write are those of this variant: the first one with
+/// windows or streams of stored blocks, or where none has them the first one for any number of panels.
+bool isVariantOfRefills(const sparsec_kernel_s &kernel, const Variant &variant);
 
 /// Why a variant with windows or streams of stored blocks gets none; empty where kernels can write them: they do so for
 /// the first such variant.
@@ -27,6 +32,10 @@ struct MatrixRoom {
 };
 /// The same for the pairs of two matrices. `result` is the pattern of their product; null: it has all blocks.
 Status makeRoom(PairIndex &pairs, const MatrixRoom &left, const MatrixRoom &right, const MatrixRoom *result);
+
+/// Whether refills write the lists of tiles that the plan of a variant has.
+bool refillsLists(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
+                  const VariantPlan &part);
 
 /// Entries of SPARSEC_PLAN_COLUMN_COUNTS, for a matrix as the argument has it.
 int64_t columnCountEntries(int64_t blockRows, int64_t blockColumns);

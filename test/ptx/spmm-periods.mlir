@@ -22,7 +22,7 @@
 // ONE-ROLE: .visible .entry spmm(
 // ONE-ROLE-COUNT-2: div.u32
 // ONE-ROLE-NOT: div.u32
-// ONE-ROLE: .visible .entry spmm_unaligned(
+// ONE-ROLE: .visible .entry spmm_write_lists(
 // TWO-ROLES: .visible .entry spmm(
 // TWO-ROLES-COUNT-4: div.u32
 // TWO-ROLES-NOT: div.u32

@@ -23,9 +23,9 @@ std::vector<int32_t> rowPtrOf(const std::vector<int> &rowLengths) {
 }
 
 /// Lists of a pattern with these row lengths, one tile row for each block row.
-TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int64_t panels, int64_t workers,
-                  int64_t tilesPerBlockRow = 1, int64_t panelsPerUnit = 1, uint32_t tileOverhead = 2,
-                  uint32_t groupedDensity = 70) {
+TileLists tileListsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int64_t panels, int64_t workers,
+                      int64_t tilesPerBlockRow = 1, int64_t panelsPerUnit = 1, uint32_t tileOverhead = 2,
+                      uint32_t groupedDensity = 70) {
   std::vector<int32_t> rowPtr = rowPtrOf(rowLengths);
   auto rows = int64_t(rowLengths.size());
   const TileGrid grid = {tilesPerBlockRow, rows * tilesPerBlockRow, panels};
@@ -48,7 +48,7 @@ TEST(TileLists, EveryTileOnce) {
     std::vector<int> lengths(37);
     for (int &length : lengths)
       length = int(random() % 20);
-    TileLists lists = listsOf(lengths, 20, 11, workers, 2, panelsPerUnit);
+    TileLists lists = tileListsOf(lengths, 20, 11, workers, 2, panelsPerUnit);
     ASSERT_EQ(lists.offsets.size(), size_t(workers + 1));
     EXPECT_EQ(lists.offsets.front(), 0u);
     EXPECT_EQ(lists.offsets.back(), 37u * 2 * 11);
@@ -64,7 +64,7 @@ TEST(TileLists, EveryTileOnce) {
 
 TEST(TileLists, AllRowsOfAPanelBeforeTheNextPanel) {
   // One worker shows the order: in each panel the longest row first.
-  TileLists lists = listsOf({1, 3, 2}, 10, 4, 1);
+  TileLists lists = tileListsOf({1, 3, 2}, 10, 4, 1);
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
   EXPECT_EQ(tilesOf(lists, 0),
             (Tiles{{1, 0}, {2, 0}, {0, 0}, {1, 1}, {2, 1}, {0, 1}, {1, 2}, {2, 2}, {0, 2}, {1, 3}, {2, 3}, {0, 3}}));
@@ -72,19 +72,19 @@ TEST(TileLists, AllRowsOfAPanelBeforeTheNextPanel) {
 
 TEST(TileLists, PanelsOfAUnitStayTogether) {
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
-  TileLists lists = listsOf({1, 1}, 10, 5, 1, 1, /*panelsPerUnit=*/2);
+  TileLists lists = tileListsOf({1, 1}, 10, 5, 1, 1, /*panelsPerUnit=*/2);
   EXPECT_EQ(tilesOf(lists, 0), (Tiles{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {0, 4}, {1, 4}}));
   // The last unit is one tile: loads 2 and 1.
-  EXPECT_DOUBLE_EQ(listsOf({1}, 10, 3, 2, 1, /*panelsPerUnit=*/2).balance, 1.5 / 2);
+  EXPECT_DOUBLE_EQ(tileListsOf({1}, 10, 3, 2, 1, /*panelsPerUnit=*/2).balance, 1.5 / 2);
 }
 
 TEST(TileLists, NearlyDensePatternsGoInGroupsOf16Rows) {
-  auto order = [](int length) { return tilesOf(listsOf(std::vector<int>(32, length), 10, 2, 1), 0); };
+  auto order = [](int length) { return tilesOf(tileListsOf(std::vector<int>(32, length), 10, 2, 1), 0); };
   auto grouped = order(7); // density 0.7
   EXPECT_EQ(grouped[15], std::pair(15u, 0u));
   EXPECT_EQ(grouped[16], std::pair(0u, 1u)) << "the next panel of the same group";
   EXPECT_EQ(grouped[32], std::pair(16u, 0u)) << "the next group";
-  EXPECT_EQ(tilesOf(listsOf({7, 10}, 10, 1, 1), 0).front(), std::pair(1u, 0u)) << "the last tiles by falling cost";
+  EXPECT_EQ(tilesOf(tileListsOf({7, 10}, 10, 1, 1), 0).front(), std::pair(1u, 0u)) << "the last tiles by falling cost";
   auto panels = order(6);
   EXPECT_EQ(panels[16], std::pair(16u, 0u));
   EXPECT_EQ(panels[32], std::pair(0u, 1u));
@@ -95,11 +95,11 @@ TEST(TileLists, LoadIsBalanced) {
   // other worker before it has as much: 62 + 2 * 4 = 70 and 18 * 4 = 72, of 142 in all.
   std::vector<int> lengths(20, 2);
   lengths.push_back(60);
-  EXPECT_DOUBLE_EQ(listsOf(lengths, 100, 1, 2).balance, 71.0 / 72);
+  EXPECT_DOUBLE_EQ(tileListsOf(lengths, 100, 1, 2).balance, 71.0 / 72);
   // All rows alike and as many tiles as workers: perfect.
-  EXPECT_DOUBLE_EQ(listsOf(std::vector<int>(12, 5), 100, 1, 12).balance, 1.0);
+  EXPECT_DOUBLE_EQ(tileListsOf(std::vector<int>(12, 5), 100, 1, 12).balance, 1.0);
   // One tile of cost 9 + 2 and one of 0 + 2: mean 6.5 of 11.
-  EXPECT_DOUBLE_EQ(listsOf({9, 0}, 100, 1, 2).balance, 6.5 / 11);
+  EXPECT_DOUBLE_EQ(tileListsOf({9, 0}, 100, 1, 2).balance, 6.5 / 11);
 }
 
 TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
@@ -107,7 +107,7 @@ TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
   // worker has 8 of its share, 13.5: balance .84. Among the last 16 tiles by falling cost it begins early.
   std::vector<int> lengths(11, 1);
   lengths.front() = 8;
-  const TileLists lists = listsOf(lengths, 100, 3, 4, 1, 1, /*tileOverhead=*/0);
+  const TileLists lists = tileListsOf(lengths, 100, 3, 4, 1, 1, /*tileOverhead=*/0);
   EXPECT_DOUBLE_EQ(lists.balance, 13.5 / 14);
   EXPECT_EQ(lists.tiles.size(), 33u);
   std::set<std::pair<uint32_t, uint32_t>> all;
@@ -116,7 +116,7 @@ TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
   EXPECT_EQ(all.size(), 33u) << "every tile once";
   // Nothing makes this one better: it keeps the order of the panels.
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
-  EXPECT_EQ(tilesOf(listsOf({10, 1}, 100, 2, 3, 1, 1, /*tileOverhead=*/0), 1), (Tiles{{1, 0}, {1, 1}}));
+  EXPECT_EQ(tilesOf(tileListsOf({10, 1}, 100, 2, 3, 1, 1, /*tileOverhead=*/0), 1), (Tiles{{1, 0}, {1, 1}}));
 }
 
 TEST(TileLists, TilesOfAPanelAreSwappedUntilLoadsAreLevel) {
@@ -125,7 +125,7 @@ TEST(TileLists, TilesOfAPanelAreSwappedUntilLoadsAreLevel) {
   std::vector<int> lengths(43);
   for (int &length : lengths)
     length = 50 + int(random() % 20);
-  const TileLists lists = listsOf(lengths, 200, 16, 66);
+  const TileLists lists = tileListsOf(lengths, 200, 16, 66);
   EXPECT_GT(lists.balance, 0.995);
   std::set<std::pair<uint32_t, uint32_t>> all;
   for (size_t worker = 0; worker < 66; ++worker) {
@@ -136,7 +136,7 @@ TEST(TileLists, TilesOfAPanelAreSwappedUntilLoadsAreLevel) {
   }
   EXPECT_EQ(all.size(), 43u * 16) << "every tile once";
   // So are units of several panels, of which the last ones have fewer.
-  const TileLists ofUnits = listsOf(lengths, 200, 39, 66, 1, /*panelsPerUnit=*/2);
+  const TileLists ofUnits = tileListsOf(lengths, 200, 39, 66, 1, /*panelsPerUnit=*/2);
   EXPECT_GT(ofUnits.balance, 0.99);
   uint64_t largest = 0, sum = 0;
   for (size_t worker = 0; worker < 66; ++worker) {
@@ -154,7 +154,7 @@ TEST(TileLists, HeavyTilesGoFirst) {
   // have heavy tiles that would end long after the others, also if the last 88 tiles are sorted.
   std::vector<int> lengths(64, 2);
   lengths[10] = lengths[50] = 100;
-  const TileLists lists = listsOf(lengths, 200, 16, 22, 1, 1, /*tileOverhead=*/0);
+  const TileLists lists = tileListsOf(lengths, 200, 16, 22, 1, 1, /*tileOverhead=*/0);
   EXPECT_GT(lists.balance, 0.95);
   EXPECT_EQ(lists.tiles.size(), 64u * 16);
   auto isHeavy = [](const std::pair<uint32_t, uint32_t> &tile) { return tile.first == 10 || tile.first == 50; };
@@ -168,14 +168,14 @@ TEST(TileLists, HeavyTilesGoFirst) {
 }
 
 TEST(TileLists, OverheadCountsAsSteps) {
-  auto balance = [](uint32_t overhead) { return listsOf({9, 0}, 100, 1, 2, 1, 1, overhead).balance; };
+  auto balance = [](uint32_t overhead) { return tileListsOf({9, 0}, 100, 1, 2, 1, 1, overhead).balance; };
   EXPECT_DOUBLE_EQ(balance(0), 4.5 / 9);
   EXPECT_DOUBLE_EQ(balance(9), 13.5 / 18);
 }
 
 TEST(TileLists, GroupsFromAnyDensityOn) {
   auto isGrouped = [](int length, uint32_t density) {
-    return tilesOf(listsOf(std::vector<int>(32, length), 10, 2, 1, 1, 1, 2, density), 0)[16] == std::pair(0u, 1u);
+    return tilesOf(tileListsOf(std::vector<int>(32, length), 10, 2, 1, 1, 1, 2, density), 0)[16] == std::pair(0u, 1u);
   };
   EXPECT_TRUE(isGrouped(6, 60));
   EXPECT_FALSE(isGrouped(6, 61));

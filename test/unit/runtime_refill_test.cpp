@@ -4,6 +4,7 @@
 
 #include "image/launch_info_reader.h"
 #include "plan/refill.h"
+#include "plan/round_lists.h"
 #include "runtime_refill_image.h"
 #include "runtime_static_plan_fixture.h"
 #include "runtime_stream_image.h"
@@ -25,6 +26,13 @@ void addWindowKernels(LaunchInfoBuilder &info, uint32_t writtenSection) {
 LaunchInfoBuilder refilledWindows() {
   LaunchInfoBuilder info = linearWithWindows();
   addWindowKernels(info, SPARSEC_PLAN_STEPS);
+  return info;
+}
+
+/// The same, whose plans have lists that refills write. Workers are two CTAs.
+LaunchInfoBuilder refilledLists(uint32_t mostWorkers = 4, uint32_t mostTileRows = 2) {
+  LaunchInfoBuilder info = refilledWindows();
+  addListWriter(info, mostWorkers, mostTileRows);
   return info;
 }
 
@@ -72,6 +80,23 @@ TEST(RefillImage, KernelsNeedWhatTheyWrite) {
                 "the writer of the index expects a GPU and the transpose of a matrix");
 }
 
+TEST(RefillImage, ListsAreThoseOfProducts) {
+  EXPECT_OK(parse(refilledLists()));
+  LaunchInfoBuilder plain = cudaLinear();
+  addListWriter(plain, 4, 2);
+  EXPECT_OK(parse(plain)) << "block rows, without windows";
+  plain.parameters.back().index = SPARSEC_PLAN_WINDOW_SIZES;
+  EXPECT_OK(parse(plain));
+  plain.parameters.back().index = SPARSEC_PLAN_STEPS;
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE,
+                "parameter 6 of the writer of lists is plan section 8, which is not required");
+  plain.parameters.back() = {SPARSEC_SOURCE_NUMBER, SPARSEC_LIST_NUMBERS, 0, 0};
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE, "parameter 6 of the writer of lists is number 5 of 5");
+  LaunchInfoBuilder sampled = cudaSampled();
+  addListWriter(sampled, 4, 2);
+  EXPECT_STATUS(parse(sampled), SPARSEC_STATUS_INVALID_IMAGE, "the writer of lists expects a GPU and a product");
+}
+
 TEST(RefillImage, KernelsTakeTheirOwnSections) {
   auto takes = [](uint32_t auxiliary, uint32_t section) {
     return [=](LaunchInfoBuilder &i) {
@@ -105,7 +130,6 @@ protected:
 
   void prepareTranspose() {
     load(refilledTranspose());
-    fake.parameterCount = 3;
     setArguments(5 * 64, 4 * 64, 1024);
     std::swap(arguments[w].blocks.rows, arguments[w].blocks.columns);
     setPattern({{0, 2, 4}, {4, 2, 0}, {3}, {3, 1}});
@@ -137,6 +161,7 @@ TEST_F(RefilledPlan, WindowsHaveRoomForAllBlocks) {
   EXPECT_EQ(entries(SPARSEC_PLAN_BLOCKS), 2u * (9 + 1));
   EXPECT_EQ(entries(SPARSEC_PLAN_STEPS), 9u + (8 / 5 * 3 + 2 * 6) + 1) << "and all waypoints";
   EXPECT_EQ(entries(SPARSEC_PLAN_WINDOW_COUNTS), 2u * (1 + 3));
+  EXPECT_EQ(entries(SPARSEC_PLAN_WINDOW_SIZES), 2u * 2);
 }
 
 /// A stage has two columns, a chunk two products of one block, a window four rows and two consumers.
@@ -151,6 +176,7 @@ TEST_F(RefilledPlan, StreamsHaveRoomForAllBlocks) {
   EXPECT_EQ(entries(SPARSEC_PLAN_STAGE_PRODUCTS), (stages + 1) * consumers);
   EXPECT_EQ(entries(SPARSEC_PLAN_CHUNK_BLOCKS), (9 / stage.chunk_products + 2 * consumers + 1) * chunk);
   EXPECT_EQ(entries(SPARSEC_PLAN_WINDOW_COUNTS), 2u * (1 + consumers));
+  EXPECT_EQ(entries(SPARSEC_PLAN_WINDOW_SIZES), 2u * 2);
 }
 
 TEST_F(RefilledPlan, RoomThatCannotBeCountedIsRefused) {
@@ -272,6 +298,72 @@ TEST_F(RefilledPlan, CountsThenWritesOnTheStream) {
   }
   EXPECT_EQ(fake.allocations.size(), allocations);
   EXPECT_THAT(fake.calls, testing::Not(testing::Contains(testing::HasSubstr("Synchronize"))));
+}
+
+/// Two windows in two panels, on four workers.
+TEST_F(RefilledPlan, ListsAreWrittenLast) {
+  loadWithPattern(refilledLists(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_STREQ(planInfo().reason, "windows for refills; lists for refills");
+  EXPECT_EQ(section<uint32_t>(SPARSEC_PLAN_TILE_OFFSETS, 5), (std::vector<uint32_t>{0, 1, 2, 3, 4}));
+  ASSERT_OK(refill(arguments, at(0x77)));
+  ASSERT_EQ(fake.launches.size(), 3u);
+  const FakeLaunch &lists = fake.launches.back();
+  EXPECT_EQ(lists.function, "linear_write_lists");
+  EXPECT_EQ(lists.stream, at(0x77));
+  EXPECT_EQ(lists.gridX, 1u);
+  EXPECT_EQ(lists.words, (std::vector<uint64_t>{2, 2, 4})) << "tile rows, panels and workers";
+}
+
+/// The first variant for any width, in rows of blocks.
+TEST_F(RefilledPlan, ListsOfBlockRowsHaveNoWindows) {
+  LaunchInfoBuilder info = cudaLinear();
+  addListWriter(info, 10, 5);
+  loadWithPattern(info, SPARSEC_LIST_NUMBERS + 2);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_STREQ(planInfo(0).reason, "lists for refills");
+  EXPECT_STREQ(planInfo(1).reason, "lists of tiles of equal cost: refills change what they cost");
+  ASSERT_OK(refill(arguments));
+  ASSERT_EQ(fake.launches.size(), 1u);
+  const FakeLaunch &lists = fake.launches.back();
+  const std::vector<uint64_t> numbers(lists.words.begin(), lists.words.begin() + SPARSEC_LIST_NUMBERS);
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{5, 2, 10, 2, 0})) << "and the costs of the image";
+  EXPECT_EQ(lists.words[SPARSEC_LIST_NUMBERS + 1],
+            reinterpret_cast<uintptr_t>(plan->variants[0].sections[SPARSEC_PLAN_TILES]));
+}
+
+TEST_F(RefilledPlan, ListsThatTheKernelCannotWriteStay) {
+  for (const LaunchInfoBuilder &info : {refilledLists(/*mostWorkers=*/3), refilledLists(4, /*mostTileRows=*/1)}) {
+    loadWithPattern(info, 3);
+    ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+    EXPECT_STREQ(planInfo().reason, "windows for refills; lists of tiles of equal cost: refills change what they cost");
+    fake.launches.clear();
+    ASSERT_OK(refill(arguments));
+    EXPECT_EQ(fake.launches.size(), 2u);
+  }
+  // Those that serve every width.
+  loadWithPattern(refilledLists(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL, /*isWidthOpen=*/true));
+  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);
+  fake.launches.clear();
+  ASSERT_OK(refill(arguments));
+  EXPECT_EQ(fake.launches.size(), 2u);
+}
+
+/// The lists of a fast plan are those that a refill writes, here with two windows in 99 panels on 66 workers.
+TEST_F(RefilledPlan, FastPlansHaveTheListsOfRefills) {
+  loadWithPattern(refilledLists(), 3);
+  setArguments(5 * 64, 4 * 64, 99 * 512);
+  setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  const TileLists expected =
+      makeRoundLists({{100 * 5 + 200, 150 * 4 + 200}, {1, 2, 99}, 66, /*groupRows=*/0, /*panelsPerUnit=*/1});
+  const std::vector<Tile> tiles = section<Tile>(SPARSEC_PLAN_TILES, 198);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    EXPECT_EQ(tiles[i].row, expected.tiles[i].row) << i;
+    EXPECT_EQ(tiles[i].panel, expected.tiles[i].panel) << i;
+  }
+  EXPECT_EQ(planInfo().balance, expected.balance);
 }
 
 TEST_F(RefilledPlan, TheIndexComesBeforeTheWindows) {

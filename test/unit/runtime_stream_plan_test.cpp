@@ -275,7 +275,7 @@ protected:
     for (int32_t column = 0; column < 64; column += n)
       row.push_back(column);
     setPattern(std::vector<std::vector<int32_t>>(24, row));
-    ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+    ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
   }
   /// The windows of the tiles of the first worker, in their order.
   std::vector<uint32_t> windowsOfFirstWorker() {

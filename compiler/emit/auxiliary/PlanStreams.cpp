@@ -21,7 +21,7 @@ public:
   void emitWrite();
 
   static int64_t wordsFor(ProgramOp program) {
-    return wordsOfWindow(rowsOfWindow(program)) + consumersOf(program.getSchedule()) * prefixWords;
+    return wordsOfWindow(rowsOfWindow(program)) + consumersOf(program.getSchedule()) * prefixWords + 1;
   }
 
 private:
@@ -48,6 +48,7 @@ private:
     return b.elementPointer(allBefore, b.i32Type(), b.mul(consumer, prefixWords));
   }
   void countAllProducts();
+  void countColumns();
 
   void fill(PlanSection section, Value begin, Value end, int64_t value);
   void writeStages(Value firstStage);
@@ -60,6 +61,7 @@ private:
   const int64_t stageColumns, chunkProducts;
   const bool areAdjacent;
   Value allBefore; // of every consumer and word: its products in the words before
+  Value columns;   // a word: the columns of the window
 };
 
 } // namespace
@@ -68,7 +70,8 @@ PlanStreams::PlanStreams(ProductContext &context, const StreamShape &shape)
     : PlanWindow(context, rowsOfWindow(context.program), consumersOf(context.schedule)),
       consumers(consumersOf(context.schedule)), bundle(shape.productRows / context.matrix.getBlockRows()),
       products(shape.productsOfColumn()), stageColumns(shape.stageColumns), chunkProducts(shape.chunkProducts),
-      areAdjacent(context.program.getAdjacentColumns()), allBefore(reserve(consumers * prefixWords)) {}
+      areAdjacent(context.program.getAdjacentColumns()), allBefore(reserve(consumers * prefixWords)),
+      columns(reserve(1)) {}
 
 Value PlanStreams::columnsIn(Value word) {
   Value columns = PlanWindow::columnsIn(word);
@@ -124,10 +127,26 @@ void PlanStreams::countAllProducts() {
   ptx::barrierCta(b);
 }
 
+/// Stages may have more columns than those that some row of the window has.
+void PlanStreams::countColumns() {
+  fillWords(columns, b.i32(1), 0);
+  ptx::barrierCta(b);
+  forEachOfThread(b.i32(0), words,
+                  [&](Value word) { ptx::addInto(b, columns, b.countBits(PlanWindow::columnsIn(word))); });
+  ptx::barrierCta(b);
+}
+
 void PlanStreams::emitCount() {
   gather();
   countAllProducts();
-  b.ifThen(b.equal(context.thread, 0), [&] { storeCount(b.i32(0), stageCount()); });
+  countColumns();
+  b.ifThen(b.equal(context.thread, 0), [&] {
+    storeCount(b.i32(0), stageCount());
+    Value count = loadWord(productsBefore(b.i32(0)), words);
+    for (int64_t consumer = 1; consumer < consumers; ++consumer)
+      count = b.add(count, loadWord(productsBefore(b.i32(consumer)), words));
+    storeSizes(loadWord(columns, b.i32(0)), count);
+  });
   b.ifThen(b.less(context.thread, consumers), [&] {
     Value count = loadWord(productsBefore(context.thread), words);
     storeCount(b.add(context.thread, 1), b.divide(b.add(count, chunkProducts - 1), chunkProducts));

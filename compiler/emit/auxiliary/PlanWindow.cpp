@@ -3,6 +3,7 @@
 #include "PlanWindow.h"
 
 #include "Ptx.h"
+#include "ScheduleAttribute.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -75,6 +76,12 @@ void PlanWindow::forEachColumn(Body body) {
 
 void PlanWindow::storeCount(Value entry, Value count) {
   storeEntry(PlanSection::window_counts, b.add(b.mul(window, 1 + lists), entry), count);
+}
+
+void PlanWindow::storeSizes(Value columns, Value blocks) {
+  Value entry = b.mul(window, 2);
+  storeEntry(PlanSection::window_sizes, entry, columns);
+  storeEntry(PlanSection::window_sizes, b.add(entry, 1), blocks);
 }
 
 Value PlanWindow::loadCount(Value window, int64_t entry) {

@@ -46,6 +46,7 @@ private:
   Walk endWalk(const Walk &walk, StoreStep store);
   void forEachGroup(llvm::function_ref<void(Value group)> body);
 
+  Value endRow() { return b.minimum(rowAt(b.i32(rows)), blockRows); }
   void countBlocks();
   Value blockNumber(Value group, Value column);
   void writeOffsets(const Begins &begins);
@@ -128,7 +129,10 @@ void PlanWindows::forEachGroup(llvm::function_ref<void(Value group)> body) {
 
 void PlanWindows::emitCount() {
   gather();
-  b.ifThen(b.equal(context.thread, 0), [&] { storeCount(b.i32(0), columnCount()); });
+  b.ifThen(b.equal(context.thread, 0), [&] {
+    storeCount(b.i32(0), columnCount());
+    storeSizes(columnCount(), b.sub(index.start(endRow()), index.start(rowAt(b.i32(0)))));
+  });
   forEachGroup([&](Value group) { storeCount(b.add(group, 1), walk(group, [](Value, Value, Value) {})); });
 }
 
@@ -190,8 +194,7 @@ void PlanWindows::writeOffsets(const Begins &begins) {
   b.ifThen(b.equal(context.thread, 0), [&] {
     Value next = b.add(window, 1);
     storeEntry(PlanSection::column_offsets, next, b.add(begins.columns, columnCount()));
-    Value endRow = b.minimum(rowAt(b.i32(rows)), blockRows);
-    storeEntry(PlanSection::block_offsets, next, index.start(endRow));
+    storeEntry(PlanSection::block_offsets, next, index.start(endRow()));
     for (int64_t group = 0; group < rows; ++group)
       storeEntry(PlanSection::step_offsets, b.add(rowAt(b.i32(group)), 1), begins.lists[group + 1]);
     b.ifThen(isLast(), [&] { writeEnds(begins); });

@@ -118,6 +118,8 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_WINDOW_COUNTS = 23,
   /* int32[block rows of A]: how many pairs the blocks of a row of the result have. */
   SPARSEC_PLAN_PAIR_COUNTS = 24,
+  /* int32[windows][2]: how many columns a window has, and how many blocks (with streams: products). */
+  SPARSEC_PLAN_WINDOW_SIZES = 25,
 } sparsec_plan_section_t;
 
 #define SPARSEC_SLICE_ROWS 32 /* block rows; see SPARSEC_PLAN_COLUMN_COUNTS */
@@ -191,6 +193,17 @@ typedef enum sparsec_conversion_phase_e {
   SPARSEC_CONVERSION_CONVERT = 3, /* writes the values, and makes scales of 0 those of 1 */
 } sparsec_conversion_phase_t;
 
+/* The numbers that SPARSEC_AUXILIARY_WRITE_LISTS gets. */
+typedef enum sparsec_list_number_e {
+  SPARSEC_LIST_TILE_ROWS = 0,
+  SPARSEC_LIST_PANELS = 1,
+  SPARSEC_LIST_WORKERS = 2,
+  SPARSEC_LIST_TILE_OVERHEAD = 3, /* SPARSEC_PLAN_COST_TILE_OVERHEAD of the variant */
+  SPARSEC_LIST_COLUMN_COST = 4,   /* SPARSEC_PLAN_COST_COLUMN; 0 for a variant without windows and streams */
+} sparsec_list_number_t;
+
+#define SPARSEC_LIST_NUMBERS 5
+
 /* The machine kernels beside those of the variants. They write patterns, packed or converted values, and sections of
  * plans. */
 typedef enum sparsec_auxiliary_kind_e {
@@ -209,8 +222,8 @@ typedef enum sparsec_auxiliary_kind_e {
   SPARSEC_AUXILIARY_COUNT_COLUMNS = 4,
   /* The same: writes the three sections of the index from these counts. */
   SPARSEC_AUXILIARY_WRITE_INDEX = 5,
-  /* SpMM: writes SPARSEC_PLAN_WINDOW_COUNTS for the first variant with windows or streams of stored blocks. Tile row t
-   * is window t. Matrices may have tile_n block columns at most. */
+  /* SpMM: writes SPARSEC_PLAN_WINDOW_COUNTS and SPARSEC_PLAN_WINDOW_SIZES for the first variant with windows or streams
+   * of stored blocks. Tile row t is window t. Matrices may have tile_n block columns at most. */
   SPARSEC_AUXILIARY_COUNT_WINDOWS = 6,
   /* The same: writes the sections of the windows or streams from these counts. */
   SPARSEC_AUXILIARY_WRITE_WINDOWS = 7,
@@ -228,6 +241,11 @@ typedef enum sparsec_auxiliary_kind_e {
    * kernel takes Skv (dimension 2 of K) and the fields of the pattern from the arguments; with causal or a window Sq
    * (dimension 2 of Q) too. */
   SPARSEC_AUXILIARY_TOP_K_BLOCKS = 11,
+  /* SpMM: writes SPARSEC_PLAN_TILES for the variant whose windows or streams are refilled, or in a kernel without them
+   * for the first variant of any width, whose tile rows lie in block rows. It reads SPARSEC_PLAN_TILE_OFFSETS, which
+   * stay as they are. The numbers are sparsec_list_number_t. It is one tile, for lists of at most tile_m workers and
+   * tile_n tile rows. */
+  SPARSEC_AUXILIARY_WRITE_LISTS = 12,
 } sparsec_auxiliary_kind_t;
 
 #endif /* SPARSEC_PLAN_SECTIONS_H */

@@ -34,7 +34,8 @@ typedef enum sparsec_plan_flag_e {
    * check their lists, and launches on the host, refuse other contents. Other launches with other contents give wrong
    * results. Values may change. */
   SPARSEC_PLAN_STATIC_PATTERN = 1,
-  /* Makes the plan in less time: block rows share windows in their own order. */
+  /* Makes the plan in less time: block rows share windows in their own order, and the lists of tiles of products are
+   * made in rounds, which level the loads a little less. */
   SPARSEC_PLAN_FAST = 2,
   /* With SPARSEC_PLAN_STATIC_PATTERN: launches may bring packed values (sparsec_plan_pack). If stored blocks fill
    * enough of the packed ones, the plan holds what the variants need that read them (see SPARSEC_PLAN_PACKED_STARTS). A
@@ -149,7 +150,7 @@ SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, c
 /*
  * Makes the sections of a plan again, from the index arrays that the block-sparse
  * arguments have when the call's work runs on the stream. It is for patterns that are
- * made on the device: on a GPU it enqueues up to four machine kernels, allocates
+ * made on the device: on a GPU it enqueues up to five machine kernels, allocates
  * nothing, waits for nothing, and a CUDA graph may hold it. On the host it makes
  * the sections at once.
  *
@@ -159,9 +160,11 @@ SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, c
  * without blocks. It has the windows or streams of a plan with
  * SPARSEC_PLAN_STATIC_PATTERN and SPARSEC_PLAN_FAST, bit for bit, the index of a
  * transposed operand, and the pairs of two block-sparse matrices, with room for
- * those of any blocks. Its lists of tiles stay as they are: they take all tiles to
- * cost the same. Launches read the plan: they must follow the call on its stream, or
- * wait for it, and it must not overlap launches.
+ * those of any blocks. If the width of a product is known, it has the lists of tiles
+ * of such a plan too, for the variant with windows or streams, or the first one of
+ * any width. Other lists of tiles stay as they are: they take all tiles to cost the
+ * same. Launches read the plan: they must follow the call on its stream, or wait for
+ * it, and it must not overlap launches.
  *
  * `arguments` are those of a launch; all but the matrices may be open. The call
  * refuses matrices of other sizes. It checks the lists as a launch does: in the order

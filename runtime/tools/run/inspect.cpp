@@ -45,7 +45,8 @@ static constexpr const char *auxiliaryNames[] = {"",
                                                  "counter of pairs",
                                                  "writer of pairs",
                                                  "converter of values",
-                                                 "chooser of the top-k blocks"};
+                                                 "chooser of the top-k blocks",
+                                                 "writer of lists"};
 static constexpr const char *auxiliaryKeys[] = {"",
                                                 "pattern_builder",
                                                 "block_mask_reader",
@@ -57,7 +58,8 @@ static constexpr const char *auxiliaryKeys[] = {"",
                                                 "count_pairs",
                                                 "write_pairs",
                                                 "convert_values",
-                                                "top_k_blocks"};
+                                                "top_k_blocks",
+                                                "write_lists"};
 static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",
