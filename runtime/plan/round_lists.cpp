@@ -46,16 +46,13 @@ struct Load {
   auto operator<=>(const Load &) const = default;
 };
 
-double balanceOf(const TileLists &lists, const std::vector<uint32_t> &rowCosts) {
-  uint64_t sum = 0, largest = 0;
-  for (size_t worker = 0; worker + 1 < lists.offsets.size(); ++worker) {
-    uint64_t load = 0;
+/// Unlike those of `Load`, the sums do not overflow.
+std::vector<uint64_t> loadsOf(const TileLists &lists, const std::vector<uint32_t> &rowCosts) {
+  std::vector<uint64_t> loads(lists.offsets.size() - 1);
+  for (size_t worker = 0; worker < loads.size(); ++worker)
     for (uint32_t i = lists.offsets[worker]; i < lists.offsets[worker + 1]; ++i)
-      load += rowCosts[lists.tiles[i].row];
-    sum += load;
-    largest = std::max(largest, load);
-  }
-  return largest == 0 ? 1 : double(sum) / (double(largest) * double(lists.offsets.size() - 1));
+      loads[worker] += rowCosts[lists.tiles[i].row];
+  return loads;
 }
 
 } // namespace
@@ -85,7 +82,7 @@ TileLists makeRoundLists(const TileListInput &input) {
       loads[i].sum += input.rowCosts[row];
     }
   }
-  lists.balance = balanceOf(lists, input.rowCosts);
+  lists.balance = balanceOf(loadsOf(lists, input.rowCosts));
   return lists;
 }
 

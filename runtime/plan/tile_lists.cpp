@@ -9,6 +9,12 @@
 
 namespace sparsec::runtime {
 
+double balanceOf(const std::vector<uint64_t> &loads) {
+  uint64_t sum = std::accumulate(loads.begin(), loads.end(), uint64_t(0));
+  uint64_t largest = *std::max_element(loads.begin(), loads.end());
+  return largest == 0 ? 1 : double(sum) / (double(largest) * double(loads.size()));
+}
+
 namespace {
 
 // These two numbers belong to the algorithm, not to a chip: they decide how level the loads become. The numbers that
@@ -178,12 +184,6 @@ Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_
     assignment.loads[owner] += uint64_t(costs[i]) * (panels.end - panels.begin);
   }
   return assignment;
-}
-
-double balanceOf(const std::vector<uint64_t> &loads) {
-  uint64_t sum = std::accumulate(loads.begin(), loads.end(), uint64_t(0));
-  uint64_t largest = *std::max_element(loads.begin(), loads.end());
-  return double(sum) / (double(largest) * double(loads.size()));
 }
 
 /// Levels the loads of an assignment: the worker with the largest load gives a unit to another one, and gets a less

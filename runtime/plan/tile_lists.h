@@ -39,6 +39,9 @@ struct TileLists {
   int64_t groupRows = 0;            // those of the input, also where there are no tiles for this reason
 };
 
+/// Mean load / largest load of the workers, of which there is one at least; 1 if nothing has a cost.
+double balanceOf(const std::vector<uint64_t> &loads);
+
 /// The order of tiles, each with its cost, and who runs them: each tile goes to the worker with the least work. The
 /// last few tiles of every worker are sorted by falling cost first, so that the end is level.
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);

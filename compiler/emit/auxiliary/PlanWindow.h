@@ -40,7 +40,7 @@ protected:
 
   /// Number `entry` of the window's counts: its columns or stages, then those of its lists.
   void storeCount(Value entry, Value count);
-  /// What the window's cost is made of: see SPARSEC_PLAN_WINDOW_SIZES. One thread calls it.
+  /// One thread writes the sizes that make up the cost of the window (SPARSEC_PLAN_WINDOW_SIZES).
   void storeSizes(Value columns, Value blocks);
   Value loadCount(Value window, int64_t entry);
   /// Where the window's columns or stages begin, and where its lists begin, each in its section.
