@@ -192,7 +192,9 @@ static FailureOr<StageRecord> describeStage(LLVM::LLVMFuncOp function) {
   if (auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule"))
     describeSchedule(schedule, stage.info);
   if (function->hasAttr("sparsec.adjacent_columns"))
-    stage.info.flags = SPARSEC_STAGE_ADJACENT_COLUMNS;
+    stage.info.flags |= SPARSEC_STAGE_ADJACENT_COLUMNS;
+  if (function->hasAttr("sparsec.dependent_launch"))
+    stage.info.flags |= SPARSEC_STAGE_DEPENDENT_LAUNCH;
   stage.info.tile_m = getIntegerOr(function, "sparsec.tile_m", stage.info.tile_m);
   stage.info.tile_n = getIntegerOr(function, "sparsec.tile_n", stage.info.tile_n);
   stage.info.tile_k = getIntegerOr(function, "sparsec.tile_k", stage.info.tile_k);
@@ -347,8 +349,6 @@ LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
   if (failed(stage))
     return failure();
   stage->info.ctas_per_sm = 0;
-  if (merge->hasAttr("sparsec.dependent_launch"))
-    stage->info.flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
   stage->rows = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
   stage->panels = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1)};
   addWorkspaces(merge, *stage, variant);

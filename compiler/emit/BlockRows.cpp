@@ -135,6 +135,7 @@ static void restoreOrder(KernelBuilder &b, AccumulatorFragment &fragment, int64_
 }
 
 void BlockRows::emitStore(StoreOp op) {
+  program.startKernelBehind();
   TilePosition position{values.one(op.getBlockRow()),
                         values.one(op.getRow()),
                         values.one(op.getColumn()),

@@ -70,6 +70,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
     function->setAttr("sparsec.adjacent_columns", b.getUnitAttr());
   if (program.getPacked())
     function->setAttr("sparsec.packed", b.getUnitAttr());
+  if (hasDependentLaunch(program))
+    function->setAttr("sparsec.dependent_launch", b.getUnitAttr());
   function->setAttr("sparsec.shared_memory", program.getSharedMemoryAttr());
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }

@@ -14,7 +14,6 @@
 #include "RowStore.h"
 #include "Sequences.h"
 #include "SideKernel.h"
-#include "TargetInfo.h"
 
 #include <cmath>
 
@@ -159,12 +158,6 @@ void PartMerge::store(Value output, const FinalRow &sum) {
   if (context.lse)
     ptx::storeGlobal(b, context.elementAddress(*context.lse, b.getF32Type(), {batch, head, query}),
                      lseOf(b, sum.m, sum.l), b.equal(context.thread, 0));
-}
-
-static bool hasDependentLaunch(ProgramOp program) {
-  auto target = program->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>("sparsec.target");
-  const Chip *chip = target ? findChip(target.getChip()) : nullptr;
-  return chip && chip->hasDependentLaunch();
 }
 
 void sparsec::emitPartMerge(ProgramOp program) {

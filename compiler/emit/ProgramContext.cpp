@@ -3,6 +3,7 @@
 #include "ProgramContext.h"
 
 #include "Ptx.h"
+#include "TargetInfo.h"
 
 #include "sparsec/launch_info.h"
 
@@ -114,6 +115,12 @@ void ParameterList::finish() {
 
 int64_t sparsec::threadsOfWarps(ScheduleAttr schedule) {
   return 32 * schedule.getConsumersM() * schedule.getConsumersN();
+}
+
+bool sparsec::hasDependentLaunch(ProgramOp program) {
+  auto target = program->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>("sparsec.target");
+  const Chip *chip = target ? findChip(target.getChip()) : nullptr;
+  return chip && chip->hasDependentLaunch();
 }
 
 int64_t sparsec::partsOfCta(ScheduleAttr schedule) { return schedule.getConcurrentTiles() * schedule.getSlices(); }

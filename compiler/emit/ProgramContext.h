@@ -40,6 +40,9 @@ int64_t threadsOfWarps(ScheduleAttr schedule);
 /// The tiles side by side in a CTA, or the slices of its tile: each has rings and roles of its own.
 int64_t partsOfCta(ScheduleAttr schedule);
 
+/// Whether the program's kernels wait by themselves for the kernel in front of them, so that launches may start early.
+bool hasDependentLaunch(ProgramOp program);
+
 /// One program being emitted into one function.
 struct ProgramContext {
   ProgramContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);

@@ -41,6 +41,7 @@ void ProgramEmitter::emit(FamilyOps &ops) {
   if (roles.size() == 1 && roles.front().getUnit() == RoleUnit::warp)
     return emitWarps(roles.front());
   initBarriers();
+  waitForKernelInFront();
   warpgroup = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 7));
   emitRolesFrom(roles, /*firstWarpgroup=*/0);
   // A CTA must not exit while others of its cluster may still write into its shared memory or arrive at its barriers.
@@ -48,9 +49,21 @@ void ProgramEmitter::emit(FamilyOps &ops) {
     ptx::barrierCluster(b);
 }
 
+/// A launch may start while the kernel in front of it still runs: nothing before this reads or writes global memory.
+void ProgramEmitter::waitForKernelInFront() {
+  if (hasDependentLaunch(context.program))
+    ptx::gridDependencyWait(b);
+}
+
+void ProgramEmitter::startKernelBehind() {
+  if (hasDependentLaunch(context.program))
+    ptx::gridDependentsLaunch(b);
+}
+
 /// All warps of the CTA are groups of one role, or its slices.
 void ProgramEmitter::emitWarps(RoleOp role) {
   isOnlyRole = true;
+  waitForKernelInFront();
   tileOfCta = hasSlices() ? ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)) : b.i32(0);
   makeRings(tileOfCta);
   threadInGroup = b.bitAnd(context.thread, warpLanes - 1);

@@ -35,6 +35,9 @@ public:
   // The threads that share a copy: those of a role of warps, or beside other roles and in slices those of a warp.
   mlir::Value threadOfCopy() { return warpsShareCopies() ? context.thread : threadInGroup; }
   int64_t threadsOfCopy();
+  /// Lets the kernel behind this one start when all CTAs have come here or have ended. It then finds room on all
+  /// SMs: where it starts earlier, its CTAs crowd on those that are free first.
+  void startKernelBehind();
   /// A family made the emitter of a walk.
   void setWalk(WalkOpInterface op, std::unique_ptr<WalkEmitter> walk);
 
@@ -45,6 +48,7 @@ public:
 
 private:
   // Roles.
+  void waitForKernelInFront();
   void emitWarps(RoleOp role);
   void initBarriers();
   static int64_t postsOf(RingOp ring);

@@ -92,6 +92,9 @@ void ptx::barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads) {
   NVVM::BarrierArriveOp::create(b, id, b.i32(threads));
 }
 void ptx::gridDependencyWait(KernelBuilder &b) { NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait); }
+void ptx::gridDependentsLaunch(KernelBuilder &b) {
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+}
 void ptx::barrierWarp(KernelBuilder &b) { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
 void ptx::barrierCluster(KernelBuilder &b) {
   NVVM::ClusterArriveOp::create(b, /*aligned=*/UnitAttr());

@@ -48,6 +48,8 @@ void barrierCluster(KernelBuilder &b);                                // barrier
 
 /// Waits for the kernel in front of this one, and sees its writes (griddepcontrol.wait, 9.7.13.13).
 void gridDependencyWait(KernelBuilder &b);
+/// Lets the kernel behind this one start once all CTAs have come here (griddepcontrol.launch_dependents, 9.7.13.13).
+void gridDependentsLaunch(KernelBuilder &b);
 
 /// A word of shared memory that threads read and write without synchronisation (ld.relaxed.cta, st.relaxed.cta).
 Value loadRelaxed(KernelBuilder &b, Value pointer);

@@ -72,7 +72,7 @@ StageLaunch stageOf(const Launch &launch, const Stage &stage) {
                         launch.arguments, launch.problem, launch.plan,
                         launch.workspace, grid,           workers};
   result.packed = launch.packed;
-  result.mayStartEarly = (stage.info->flags & SPARSEC_STAGE_DEPENDENT_LAUNCH) != 0 && &stage != &launch.variant.first();
+  result.mayStartEarly = (stage.info->flags & SPARSEC_STAGE_DEPENDENT_LAUNCH) != 0;
   return result;
 }
 

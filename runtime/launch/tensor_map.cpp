@@ -87,11 +87,13 @@ Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &re
     std::fill_n(tensor.strides, recipe.rank, 16);
   }
   const uint32_t elementStrides[SPARSEC_MAX_RANK] = {1, 1, 1, 1, 1};
+  // A row of a small block has 64 bytes: L2 would bring four times as many for each with a promotion to 256.
+  constexpr CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   return cudaStatus(*device.cuda,
                     device.cuda->cuTensorMapEncodeTiled(
                         &outMap, tensorMapType(tensor.dtype), recipe.rank, tensor.data, tensor.sizes, tensor.strides,
                         recipe.box, elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(recipe.swizzle),
-                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                        promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                     "encoding a tensor map");
 }
 

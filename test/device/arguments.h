@@ -35,6 +35,7 @@ public:
   /// Fetches the result after launches.
   void downloadResult() { result->download(); }
   const std::vector<char> &resultBytes() const { return result->bytes(); }
+  sparsec_dense_t resultView() const { return result->view(); }
   /// Empty when the downloaded result is right, else what is wrong with the first bad element.
   std::string findError() const;
 

@@ -308,6 +308,62 @@ TEST_F(CudaLaunch, PlansReadListsBehindTheirProducer) {
   EXPECT_GT(planInfo(createPlan(kernel, list, stream.handle())).tiles, 0);
 }
 
+/// The bytes of a chain of products, each of which reads the result of the one in front of it. With `wait` the host
+/// waits between them.
+std::vector<char> runChain(sparsec_kernel_t kernel, KernelArguments &first, KernelArguments &second, bool wait) {
+  constexpr int links = 6;
+  std::vector<Argument> toFirst = first.list(), toSecond = second.list();
+  for (size_t i = 0; i < toFirst.size(); ++i)
+    if (operandOf(kernel, i).slot == SPARSEC_SPMM_DENSE) {
+      toFirst[i].dense.data = second.resultView().data;
+      toSecond[i].dense.data = first.resultView().data;
+    }
+  first.poisonResult();
+  second.poisonResult();
+  const CudaStream stream;
+  first.launch(nullptr, stream.handle());
+  for (int link = 1; link < links; ++link) {
+    if (wait)
+      stream.synchronize();
+    const ArgumentArray array(link % 2 == 1 ? toSecond : toFirst);
+    auto options = sized<sparsec_launch_options_t>();
+    options.stream = stream.handle();
+    check(sparsec_launch_with_options(kernel, nullptr, array.data(), array.size(), &options));
+  }
+  stream.synchronize();
+  second.downloadResult();
+  return second.resultBytes();
+}
+
+/// Whether the result has the type and the layout of X. (Transposed matrices have sides of their own.)
+bool mayFollowItself(const KernelRecord &kernel) {
+  return kernel.kind == SPARSEC_OPERATION_SPMM && !kernel.isTransposed && kernel.resultDtype == kernel.dtype &&
+         kernel.resultLayout == kernel.denseLayout;
+}
+
+/// Kernels start before the one in front of them has ended, and wait by themselves for its result.
+TEST_F(CudaLaunch, ReadsWhatTheLaunchInFrontWrites) {
+  const KernelRecord *record = nullptr;
+  for (const KernelFile &candidate : session.files)
+    for (const KernelRecord &each : candidate.kernels)
+      if (!record && !candidate.isForHost() && session.runsHere(candidate) && mayFollowItself(each))
+        file = &candidate, record = &each;
+  if (!record)
+    GTEST_SKIP() << "skipped: no kernel's result may be its X";
+  module = loadModule(session.cuda.get(), file->bytes);
+  check(sparsec_module_kernel(module.get(), record->name.c_str(), &kernel));
+  const int64_t size = 8 * std::lcm(record->blockRows, record->blockColumns);
+  for (int64_t width : {16, 64, 192}) {
+    SCOPED_TRACE(fmt::format("{}, {} columns", record->name, width));
+    shape = {"chain", size, size, width, Placement::Tight};
+    problem = getProblem(record->dtype, record->blockRows, record->blockColumns, shape, PatternKind::Random);
+    KernelArguments first = makeArguments(), second = makeArguments();
+    const std::vector<char> expected = runChain(kernel, first, second, /*wait=*/true);
+    for (int run = 0; run < 3; ++run)
+      EXPECT_EQ(runChain(kernel, first, second, /*wait=*/false), expected);
+  }
+}
+
 /// Two threads with their own results launch the same kernel with the same plan.
 void launchFromTwoThreads(std::vector<KernelArguments> &arguments, sparsec_plan_t plan, void *const *streams) {
   std::vector<std::string> errors(arguments.size());

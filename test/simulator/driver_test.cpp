@@ -136,7 +136,7 @@ TEST_F(SimulatedDriver, RefusesTensorMapsThatADriverRefuses) {
     const uint32_t box[] = {boxColumns, 4}, steps[] = {1, 1};
     return int(cuda.cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, address, sizes, strides, box,
                                            steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+                                           CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   };
   EXPECT_EQ(encode(data, 128, 64, CU_TENSOR_MAP_SWIZZLE_128B), 0);
   EXPECT_EQ(encode(data + 8, 128, 64, CU_TENSOR_MAP_SWIZZLE_128B), invalidValue) << "address";

@@ -48,7 +48,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
         sparsec.schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64,
           stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, group_m = 8, concurrent_tiles = 3>,
         sparsec.parameters = [#sparsec.parameter<kind = tensor_map, index = 1>,
-          #sparsec.parameter<kind = size, argument = 2, index = 1>],
+          #sparsec.parameter<kind = size, argument = 2, index = 1>], sparsec.dependent_launch,
         sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 32]>,
           #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 64, box = [32, 64, 1]>,
           #sparsec.tensor_map<kind = bsr_edge_values, argument = 0, swizzle = 64, box = [32, 64, 1]>]} {
@@ -326,6 +326,11 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 }
 
 /// X has a tensor map and needs no whole width; nor does Y, which has none. f32 needs 16 bytes as bf16 does.
+TEST_F(EmbedLaunchInfo, KernelsThatWaitByThemselvesMayStartEarly) {
+  EXPECT_EQ(all<sparsec_stage_info_t>()[variant(0).stage_first].flags, SPARSEC_STAGE_DEPENDENT_LAUNCH);
+  EXPECT_EQ(all<sparsec_stage_info_t>()[variant(1).stage_first].flags, 0u);
+}
+
 TEST_F(EmbedLaunchInfo, Requirements) {
   const sparsec_requirement_info_t expected[] = {
       {0, 16, 1, 0}, {2, 16, 1, 0}, {4, 16, 1, 0}, {3, 16, 1, 0}, {5, 16, 1, 0}};

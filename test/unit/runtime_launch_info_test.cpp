@@ -93,9 +93,9 @@ TEST(LaunchInfo, VersionsAreNamed) {
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
-  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 14; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 14, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.14 and kernel 0 uses operation 77");
+  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 15; }));
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 15, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.15 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -405,8 +405,8 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 }
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
-  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 14, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.14 and kernel 0 uses score step 300");
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 15, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.15 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {

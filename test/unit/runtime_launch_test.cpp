@@ -55,7 +55,7 @@ TEST_F(Launch, TensorMapsFollowTheirRecipes) {
   EXPECT_EQ(values.address, at(0x100000));
   EXPECT_EQ(values.type, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
   EXPECT_EQ(values.swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
-  EXPECT_EQ(values.promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  EXPECT_EQ(values.promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
   EXPECT_THAT(values.sizes, ::testing::ElementsAre(64u, 64u, 3u));
   EXPECT_THAT(values.strides, ::testing::ElementsAre(128u, 8192u));
   EXPECT_THAT(values.box, ::testing::ElementsAre(64u, 64u, 1u));

@@ -48,10 +48,19 @@ TEST_F(Stages, RunOneAfterTheOther) {
   EXPECT_FALSE(fake.called("cuLaunchKernelEx"));
 }
 
-/// A flag of the first stage would let it start before its inputs are there.
+TEST_F(Stages, FirstOnesThatWaitByThemselvesMayStartEarly) {
+  LaunchInfoBuilder info = twoStages();
+  info.stages[0].flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
+  loadStages(info);
+  ASSERT_OK(launch());
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_TRUE(fake.launches[0].mayStartEarly);
+  EXPECT_FALSE(fake.launches[1].mayStartEarly);
+}
+
 TEST_F(Stages, ThoseThatWaitByThemselvesMayStartEarly) {
   LaunchInfoBuilder info = twoStages();
-  info.stages[0].flags = info.stages[1].flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
+  info.stages[1].flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
   loadStages(info);
   const ArgumentArray array(arguments);
   const auto options = sized<sparsec_launch_options_t>();

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 13
+#define SPARSEC_LAUNCH_INFO_MINOR 14
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -608,7 +608,8 @@ typedef struct sparsec_stage_info_s {
 } sparsec_stage_info_t;
 
 typedef enum sparsec_stage_flag_e {
-  /* The kernel waits by itself for the stage before it (griddepcontrol.wait), so the runtime may launch it early. */
+  /* The kernel waits by itself for the one in front of it on the stream (griddepcontrol.wait), so the runtime may
+   * launch it early. Runtimes before launch info 4.14 do so with the second stage alone. */
   SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
   /* Only with streams: a stage has adjacent columns from a multiple of their number on, which are copied at once. */
   SPARSEC_STAGE_ADJACENT_COLUMNS = 2,
