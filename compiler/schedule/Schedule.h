@@ -18,8 +18,9 @@ inline constexpr int64_t assumedSize = 8192;
 /// If sums have two levels, a stage has at most this depth: SPEC states the error of sums over so much of K.
 inline constexpr int64_t mostDepthOfPart = 128;
 
-/// Slots of the ring of scales of X that a role of its own fills.
-inline constexpr int64_t scaleStages = 2;
+/// Slots of the ring of scales of X that a role of its own fills: 2 KB of them. Tiles of few columns have the shortest
+/// steps, for which more copies have to be on their way.
+constexpr int64_t scaleStages(int64_t tileN) { return tileN <= 256 ? 512 / tileN : 2; }
 
 /// A product Y = W X, as far as it is known at compile time.
 struct ProblemDescription {

@@ -88,7 +88,7 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
   case TileWalk::Blocks:
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
     if (problem.hasXScale && hasProducer(schedule))
-      needs.rings.push_back(ring(scaleStages, {schedule.tileN * scaleBytes}));
+      needs.rings.push_back(ring(scaleStages(schedule.tileN), {schedule.tileN * scaleBytes}));
     break;
   case TileWalk::Windows:
     needs.rings = {ring(schedule.blockStages, {tileOfA / schedule.consumersM}), ring(schedule.stages, {tileOfX})};

@@ -7,10 +7,10 @@
 // A row of the scales belongs to a column of X, so that each scale that a part of K needs is in a sector of its own.
 // One warp copies them for all groups, to a ring of their own:
 //
-//   acquire a slot; start its copies; wait for those of the slot before; post the slot before
+//   acquire a slot; start its copies; wait for the oldest copies on their way; post their slot
 //
-// so that the copies of one slot are on their way. A group reads its few scales of a slot while it multiplies its first
-// part, and releases the slot at once.
+// so that the copies of all slots but one are on their way. A group reads its few scales of a slot while it multiplies
+// its first part, and releases the slot at once.
 
 #include "SpmmScaledRoles.h"
 
@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -46,7 +47,7 @@ private:
   void makeScaleRing();
   void buildScaleProducer();
   void copyScales(const Tile &tile, Value column, int64_t chunk, Value slot);
-  void post(Value slot);
+  Values postAndNext(Value slot);
   void buildConsumer();
   State zeroSums(Value slot, Value scaleSlot);
   State multiplyRow(const Tile &tile, Value w, ValueRange partsOfX, const State &begin);
@@ -93,7 +94,7 @@ void SpmmScaledRoles::run() {
 /// A slot has a scale for each column of the tile.
 void SpmmScaledRoles::makeScaleRing() {
   auto buffer = BufferType::get(b.getContext(), /*rows=*/1, schedule.getTileN(), b.getF32Type());
-  auto type = RingType::get(b.getContext(), scaleStages, SmallVector<Type>{buffer});
+  auto type = RingType::get(b.getContext(), scaleStages(schedule.getTileN()), SmallVector<Type>{buffer});
   scaleRing = RingOp::create(b, type, b.getStringAttr("scale_ring"), /*messages=*/false);
 }
 
@@ -102,28 +103,31 @@ void SpmmScaledRoles::makeScaleRing() {
 //===----------------------------------------------------------------------===//
 
 void SpmmScaledRoles::buildScaleProducer() {
+  const int64_t mostOnTheirWay = scaleStages(schedule.getTileN()) - 1;
+  const int64_t scalesOfBlock = llvm::divideCeil(int64_t(blockLoop.getChunks()), chunksOfScale());
   Value begin = CursorOp::create(b, scaleRing);
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
     Value first = named(carried[0], "scale_slot");
     auto loop = walk(tile, {first, first}, [&](Value position, Value, Value column, ValueRange carried) {
-      Value slot = named(carried[0], "scale_slot"), previous = named(carried[1], "previous");
-      Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, position, tile.firstBlock);
-      for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); chunk += chunksOfScale()) {
-        copyScales(tile, column, chunk, slot);
-        AwaitCopiesOp::create(b, /*outstanding=*/1);
-        if (chunk > 0)
-          post(previous);
-        else
-          carryIf(b, hasPrevious, {}, [&] { return post(previous), Values(); });
-        previous = slot;
+      Value slot = named(carried[0], "scale_slot"), oldest = named(carried[1], "oldest");
+      Value started = multiply(b, arith::SubIOp::create(b, position, tile.firstBlock), scalesOfBlock);
+      for (int64_t scale = 0; scale < scalesOfBlock; ++scale) {
+        copyScales(tile, column, scale * chunksOfScale(), slot);
+        AwaitCopiesOp::create(b, mostOnTheirWay);
+        Value isThere =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sge, add(b, started, scale), i32(b, mostOnTheirWay));
+        oldest = carryIf(b, isThere, oldest, [&] { return postAndNext(oldest); }).front();
         slot = NextOp::create(b, scaleRing, slot);
       }
-      return Values{slot, previous};
+      return Values{slot, oldest};
     });
-    carryIf(b, hasBlocks(tile), {}, [&] {
-      AwaitCopiesOp::create(b, /*outstanding=*/0);
-      return post(loop.getResult(1)), Values();
-    });
+    AwaitCopiesOp::create(b, /*outstanding=*/0);
+    Value blocks = arith::SubIOp::create(b, tile.endBlock, tile.firstBlock);
+    Value left = arith::MinSIOp::create(b, multiply(b, blocks, scalesOfBlock), i32(b, mostOnTheirWay));
+    auto rest = scf::ForOp::create(b, i32(b, 0), left, i32(b, 1), loop.getResult(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rest.getBody());
+    scf::YieldOp::create(b, postAndNext(named(rest.getRegionIterArgs().front(), "oldest")));
     return {loop.getResult(0)};
   });
 }
@@ -136,8 +140,9 @@ void SpmmScaledRoles::copyScales(const Tile &tile, Value column, int64_t chunk, 
   CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)), scaleRing, slot);
 }
 
-void SpmmScaledRoles::post(Value slot) {
+SmallVector<Value> SpmmScaledRoles::postAndNext(Value slot) {
   PostOp::create(b, scaleRing, slot, /*messages=*/ValueRange(), /*empty=*/true);
+  return {NextOp::create(b, scaleRing, slot)};
 }
 
 //===----------------------------------------------------------------------===//

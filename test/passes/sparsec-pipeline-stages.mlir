@@ -249,25 +249,43 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
 // CHECK: sparsec.store %{{.*}} to %{{.*}} part %{{.*}} at(%c0_i32, %c0_i32) attributes {{{.*}}swapped}
 // CHECK: sparsec.role "producer" thread(1)
 // CHECK: sparsec.role "scales" warp(1)
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[COLUMN:.*]]: i32, %[[SLOT0:.*]]: !cursor, %[[PREVIOUS:.*]]: !cursor):
-// CHECK-NEXT: %[[HASPREVIOUS:.*]] = arith.cmpi sgt, %[[BLOCK]], %first
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[COLUMN:.*]]: i32, %[[SLOT0:.*]]: !cursor, %[[OLDEST0:.*]]: !cursor):
+// CHECK-NEXT: %[[BEFORE:.*]] = arith.subi %[[BLOCK]], %first
+// CHECK-NEXT: %[[STARTED:.*]] = arith.muli %[[BEFORE]], %c2_i32
 // CHECK-NEXT: sparsec.acquire %scale_ring[%[[SLOT0]]]
 // CHECK-NEXT: sparsec.copy_group {
 // CHECK-NEXT: %[[PART:.*]] = arith.muli %[[COLUMN]], %c2_i32
 // CHECK-NEXT: sparsec.copy_scales %[[XSCALE]][%{{.*}}, %[[PART]]] to %scale_ring[%[[SLOT0]]] : tensor<?x?xf32>, ![[OFSCALES]]
 // CHECK: sparsec.await_copies {outstanding = 1 : i64}
-// CHECK-NEXT: scf.if %[[HASPREVIOUS]] {
-// CHECK-NEXT: sparsec.post %scale_ring[%[[PREVIOUS]]] {empty}
+// CHECK-NEXT: %[[ISTHERE:.*]] = arith.cmpi sge, %[[STARTED]], %c1_i32
+// CHECK-NEXT: %[[OLDEST1:.*]] = scf.if %[[ISTHERE]] -> (!cursor) {
+// CHECK-NEXT: sparsec.post %scale_ring[%[[OLDEST0]]] {empty}
+// CHECK-NEXT: sparsec.next %scale_ring[%[[OLDEST0]]]
 // CHECK: %[[SLOT1:.*]] = sparsec.next %scale_ring[%[[SLOT0]]]
 // CHECK-NEXT: sparsec.acquire %scale_ring[%[[SLOT1]]]
 // CHECK: arith.addi %{{.*}}, %c1_i32
 // CHECK-NEXT: sparsec.copy_scales
 // CHECK: sparsec.await_copies {outstanding = 1 : i64}
-// CHECK-NEXT: sparsec.post %scale_ring[%[[SLOT0]]] {empty}
+// CHECK: sparsec.post %scale_ring[%[[OLDEST1]]] {empty}
 // CHECK: sparsec.await_copies {outstanding = 0 : i64}
-// CHECK-NEXT: sparsec.post %scale_ring[%{{.*}}] {empty}
+// CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c1_i32
+// CHECK-NEXT: scf.for %{{.*}} = %c0_i32 to %[[LEFT]] step %c1_i32 iter_args(%[[OLDEST:.*]] = %{{.*}}) -> (!cursor)
+// CHECK-NEXT: sparsec.post %scale_ring[%[[OLDEST]]] {empty}
+// CHECK-NEXT: sparsec.next %scale_ring[%[[OLDEST]]]
 sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1>} {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// A tile of 64 columns has eight slots of scales, seven of which are on their way. Two blocks of 64 columns have a scale each.
+// CHECK-LABEL: sparsec.program @x_scale_of_few_columns
+// CHECK: sparsec.role "scales" warp(1)
+// CHECK: %[[STARTED:.*]] = arith.subi %{{.*}}, %first
+// CHECK: sparsec.await_copies {outstanding = 7 : i64}
+// CHECK-NEXT: arith.cmpi sge, %[[STARTED]], %c7_i32
+// CHECK: arith.minsi %{{.*}}, %c7_i32
+sparsec.kernel @x_scale_of_few_columns(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>} {
+  %y = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
