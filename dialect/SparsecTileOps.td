@@ -68,7 +68,7 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
     carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of
     the raster. With `periodic` the plan may list the tiles of a period of panels, which are those of every further
     period too. With `counter` a worker is one of the tiles of a CTA, and takes the next tile that the launch's counter
-    gives, where it has one: that of the next tile is read when a tile begins.
+    gives, where it has one: that of the next tile is read at the end of the body.
 
     ```mlir
     sparsec.tile_loop {

@@ -328,8 +328,9 @@ static Value takeNumber(ProgramContext &context, Value tile) {
       [&] { return Values{tile}; })[0];
 }
 
-/// The next number is on its way while a tile is worked on: nothing uses it before, not even the addition of the step,
-/// for which the thread would wait.
+/// The number of the next tile is taken at the end of the body, when the copies of this tile have started and the
+/// consumers still have a ring of them to work on. A number that is taken before would keep a tile from workers that
+/// are free by then.
 KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value tileOfCta, ValueRange carried,
                                                   TileRowBody body) {
   KernelBuilder &b = context.b;
@@ -347,9 +348,8 @@ KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value
         TileRange range = rangeOfTile(context, tileOfCta);
         Value tile = found[0];
         Values coordinates = emitTileCoordinates(context, range, tile);
-        Value number = takeNumber(context, tile);
         Values after = body(coordinates[0], coordinates[1], state.drop_back());
-        after.push_back(number);
+        after.push_back(takeNumber(context, tile));
         return after;
       });
   result.pop_back();

@@ -24,6 +24,7 @@ AttentionDescription describeProblem(AttentionOp attention) {
     problem.queryBlock = type.getQueryBlock();
     problem.keyBlock = type.getKeyBlock();
   }
+  problem.hasPackedQueries = bool(attention.getQueryStarts());
   ScoreForm form(attention.getScore(), attention.getQuery().getType().getElementType());
   bool isDemandingCap = form.isCapped() && (attention.getScale() || !form.hasFixedShift());
   problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore()) || isDemandingCap;

@@ -41,6 +41,15 @@ Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription 
   return cost;
 }
 
+/// The tile rows of a group, each a head. The tiles of packed queries get shorter towards the end of a sequence. With
+/// the sequence as the outer loop, those at the end of the launch are the short ones of many heads, in place of all
+/// tiles of the last head. More heads than this read keys of more places at a time and gain nothing (measured on an
+/// H200).
+static int64_t rowsOfGroup(const AttentionDescription &problem) {
+  constexpr int64_t headsOfSequence = 16;
+  return problem.hasPackedQueries ? headsOfSequence : 1;
+}
+
 /// Heads of 128 need the registers of an SM for two warpgroups: the halves of a block of 128 queries on one ring, which
 /// halves the copies, or two blocks of 64 queries, whose steps are short so that the rings are long. Heads of 64 have
 /// room for three, and their copies are small beside the exponentials, so that each has a tile of its own. Where heads
@@ -58,7 +67,7 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
     schedule.tileK = problem.headDimension;
     schedule.consumersM = rows / info.m;
     schedule.concurrentTiles = tiles;
-    schedule.groupM = 1;
+    schedule.groupM = rowsOfGroup(problem);
     // With three tiles the producers have to do with less.
     shareRegisters(schedule, tiles == 3 ? 32 : 40, chip);
     chooseStages(schedule, problem, chip, leastStagesOfTwoRoles, mostStages);
@@ -99,7 +108,7 @@ static void addMmaSyncSchedules(const AttentionDescription &problem, const Chip 
     schedule.stages = leastStagesOfOneRole;
     schedule.consumersM = rows / info.m;
     schedule.ctasPerSm = ctasPerSm;
-    schedule.groupM = 1;
+    schedule.groupM = rowsOfGroup(problem);
     schedules.push_back(schedule);
   };
   for (int64_t keys : {64, 32}) {

@@ -23,6 +23,8 @@ struct AttentionDescription {
   /// A mask region, or a score region that loads elements by query or key: conditions, places and addresses of many
   /// scores at once take registers. So do the coefficients of a soft cap with a scale, or one that needs maxima too.
   bool regionsNeedRegisters = false;
+  /// The sequences have numbers of queries of their own.
+  bool hasPackedQueries = false;
 
   int64_t valueColumns() const { return valueDimension == 0 ? headDimension : valueDimension; }
   /// The wider one of keys and values.

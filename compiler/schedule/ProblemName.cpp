@@ -34,7 +34,7 @@ std::string sparsec::problemName(const SampledDescription &problem) {
 }
 
 std::string sparsec::problemName(const AttentionDescription &problem) {
-  return fmt::format("attention {} {}/{}, blocks {}x{}{}", nameOf(problem.elementType), problem.headDimension,
+  return fmt::format("attention {} {}/{}, blocks {}x{}{}{}", nameOf(problem.elementType), problem.headDimension,
                      problem.valueColumns(), problem.queryBlock, problem.keyBlock,
-                     problem.regionsNeedRegisters ? ", regions" : "");
+                     problem.regionsNeedRegisters ? ", regions" : "", problem.hasPackedQueries ? ", packed" : "");
 }

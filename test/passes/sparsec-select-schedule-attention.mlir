@@ -22,6 +22,15 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     sparsec.return %o : tensor<?x?x?x128xbf16>
   }
 
+  // Packed queries: groups of 16 tile rows, which is the default and not printed.
+  // CHECK-LABEL: sparsec.kernel @packed_queries
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1>
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>
+  sparsec.kernel @packed_queries(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %s: tensor<?xi32>) -> (o: tensor<?x?x?x128xbf16>) {
+    %o = sparsec.attention %q, %k, %v query_starts(%s) key_starts(%s) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xi32>, tensor<?xi32>) -> tensor<?x?x?x128xbf16>
+    sparsec.return %o : tensor<?x?x?x128xbf16>
+  }
+
   // Heads of 64: three tiles of 64 queries, and 128 keys a step. 8 KiB, 4 buffers of 16 KiB and their control words are
   // 74752 bytes, rounded up to 1024, three times.
   // CHECK-LABEL: sparsec.kernel @no_pattern

@@ -16,12 +16,12 @@
 // CHECK-COUNT-34: st.global.v2.b32
 // CHECK-NOT: st.global.v2
 
-// Launches of parts have no tile lists. The number of the next tile is no operand of an addition before the first copies.
+// Launches of parts have no tile lists. The number of the next tile is taken behind all copies: boxes of 64 columns of Q, of
+// K, and of V in and behind the walk.
+// PARTS-NOT: {{ld.global.nc|atom.global}}
+// PARTS-COUNT-8: cp.async.bulk.tensor
 // PARTS-NOT: ld.global.nc
-// PARTS: atom.global.inc.u32 %[[NUMBER:r[0-9]+]],
-// PARTS-NOT: ld.global.nc
-// PARTS-NOT: add.s32 %{{r[0-9]+}}, %[[NUMBER]],
-// PARTS: cp.async.bulk.tensor
+// PARTS: atom.global.inc.u32
 // PARTS-NOT: ld.global.nc
 
 // m and l of all parts twice, by lanes: the largest m, then l. Then every warp takes its parts of the output, four

@@ -234,6 +234,16 @@ TEST(AttentionCandidates, AreInTheOrderOfTheirCost) {
     }
 }
 
+TEST(AttentionCandidates, PackedQueriesGoHeadByHeadInASequence) {
+  for (const Chip &chip : chips())
+    for (bool arePacked : {false, true}) {
+      AttentionDescription problem = attention(128, 128, 128);
+      problem.hasPackedQueries = arePacked;
+      for (const Candidate &candidate : rankCandidates(problem, chip, /*alignment=*/16))
+        EXPECT_EQ(candidate.schedule.groupM, arePacked ? 16 : 1);
+    }
+}
+
 // 64 queries and 128 keys of 128 elements on Hopper: 4 * 64 * 128 * 128 / 4096 = 1024 clocks of the tensor cores, 8192
 // scores of 14 / 128 clocks = 896, 65536 bytes from L2 at 46.6 a clock = 1406.
 TEST(AttentionCost, OfOneStep) {

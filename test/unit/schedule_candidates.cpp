@@ -432,4 +432,6 @@ TEST(ProblemName, TellsOperationsApart) {
   EXPECT_EQ(problemName(attention), "attention bf16 192/128, blocks 128x64");
   attention.regionsNeedRegisters = true;
   EXPECT_EQ(problemName(attention), "attention bf16 192/128, blocks 128x64, regions");
+  attention.hasPackedQueries = true;
+  EXPECT_EQ(problemName(attention), "attention bf16 192/128, blocks 128x64, regions, packed");
 }
