@@ -87,7 +87,7 @@ std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
       std::string schedule = fmt::format("{}, alignment {} B", variant.schedule, variant.alignment);
       for (const sparsec_stage_info_t &stage : stages.slice(variant.stage_first, variant.stage_count)) {
         text += describeStage(stage, schedule.c_str(), chip);
-        schedule = "merge of the parts of keys, a CTA for every query of a head";
+        schedule = "merge of the parts of keys, two queries in a CTA";
       }
     }
     for (const sparsec_auxiliary_info_t &auxiliary :

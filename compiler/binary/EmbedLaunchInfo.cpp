@@ -343,14 +343,16 @@ void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &sta
       parameter.index = numbers[parameter.index];
 }
 
-/// The stage that merges the parts of a tile: a CTA for every row of Q.
+/// The stage that merges the parts of a tile. A tile has some rows of Q, of one head or of several.
 LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
   FailureOr<StageRecord> stage = describeStage(merge);
   if (failed(stage))
     return failure();
   stage->info.ctas_per_sm = 0;
-  stage->rows = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
-  stage->panels = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1)};
+  const uint32_t rows = stage->info.tile_m;
+  stage->rows = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1),
+                 view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, rows, rows)};
+  stage->rows[0].combination = stage->rows[1].combination = SPARSEC_EXTENT_JOINED;
   addWorkspaces(merge, *stage, variant);
   variant.info.part_keys = leastPartKeys;
   variant.stages.push_back(std::move(*stage));

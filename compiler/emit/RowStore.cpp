@@ -38,7 +38,7 @@ public:
 private:
   using Scaled = llvm::function_ref<Value(int64_t group, int64_t i)>;
   void storeElements(Value row, Type element, Scaled scaled);
-  void storePairs(Value row, Type element, Scaled scaled);
+  void storeQuads(Value row, Scaled scaled);
   void storeVectors(Value row, Type element, Scaled scaled);
   Values transposed(Values values);
   Value inRow() { return b.bitAnd(context.thread, 3); } // number of the thread among the four of a row
@@ -56,7 +56,7 @@ void RowStore::storeOutput(ValueRange output, int64_t half, Value row, Type elem
   if (alignment < vectorBytes)
     storeElements(row, element, scaled);
   else if (element.isF32())
-    storePairs(row, element, scaled);
+    storeQuads(row, scaled);
   else
     storeVectors(row, element, scaled);
 }
@@ -70,13 +70,22 @@ void RowStore::storeElements(Value row, Type element, Scaled scaled) {
                        ptx::toElement(b, element, scaled(group, i)), exists);
 }
 
-void RowStore::storePairs(Value row, Type element, Scaled scaled) {
-  Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
-  for (int64_t group = 0; group < context.valueDimension / 8; ++group) {
-    Values bits;
-    for (int64_t i = 0; i < 2; ++i)
-      bits.push_back(arith::BitcastOp::create(b, b.i32Type(), scaled(group, i)));
-    ptx::storeGlobal(b, b.elementPointer(first, element, b.i64(8 * group)), b.vector(bits), exists);
+/// f32, four at a time. Two neighbours hold a pair each of these, in every group of eight: of two groups, each of them
+/// takes one.
+void RowStore::storeQuads(Value row, Scaled scaled) {
+  Value isOdd = b.compare(arith::CmpIPredicate::ne, b.bitAnd(context.thread, 1), b.i32(0));
+  Value column = b.add(b.mul(b.bitAnd(context.thread, 1), 8), b.shiftLeft(b.bitAnd(context.thread, 2), 1));
+  Value first = b.elementPointer(row, b.getF32Type(), b.extend(column));
+  for (int64_t group = 0; group < context.valueDimension / 8; group += 2) {
+    Values low, high;
+    for (int64_t i = 0; i < 2; ++i) {
+      Value even = b.bitsOf(scaled(group, i)), odd = b.bitsOf(scaled(group + 1, i));
+      Value received = ptx::exchange(b, b.select(isOdd, even, odd), 1);
+      low.push_back(b.select(isOdd, received, even));
+      high.push_back(b.select(isOdd, odd, received));
+    }
+    llvm::append_range(low, high);
+    ptx::storeGlobal(b, b.elementPointer(first, b.getF32Type(), b.i64(8 * group)), b.vector(low), exists);
   }
 }
 
@@ -109,7 +118,7 @@ void RowStore::storePart(ValueRange output, int64_t half, const PartRow &row) {
   Value isFirst = b.equal(inRow(), 0);
   ptx::storeGlobal(b, row.sums, b.vector({b.bitsOf(m), b.bitsOf(l)}), b.logicalAnd(exists, isFirst));
   exists = b.logicalAnd(exists, hasKeys);
-  storePairs(row.output, b.getF32Type(), [&](int64_t group, int64_t i) { return output[4 * group + 2 * half + i]; });
+  storeQuads(row.output, [&](int64_t group, int64_t i) { return output[4 * group + 2 * half + i]; });
 }
 
 /// One of the four threads of a row writes.

@@ -5,16 +5,19 @@
 // RUN: sparsec %s --arch=sm_89 --emit=ptx | sed -n '/_merge(/,/^}/p' | FileCheck %s --check-prefix=EARLIER
 // The kernel that merges the parts of the keys, and the stores of the parts.
 
-// 8 warps, a CTA for each row. From sm_90 on it waits by itself for the kernel in front.
+// 8 warps, two rows of a CTA. From sm_90 on it waits by itself for the kernel in front.
 // DEPENDENT-COUNT-2: griddepcontrol.wait;
 // DEPENDENT-NOT: griddepcontrol
 // EARLIER: .entry plain_merge(
 // EARLIER-NOT: griddepcontrol
 
-// A part writes m and l of its rows, and the output as it is: pairs of f32. Both rows of a thread have 128 / 4 elements.
+// A part writes m and l of its rows, and the output as it is, four f32 at a time. Both rows of a thread have 128 / 4 elements.
 // CHECK-LABEL: .entry plain_parts(
-// CHECK-COUNT-34: st.global.v2.b32
-// CHECK-NOT: st.global.v2
+// CHECK: st.global.v2.b32
+// CHECK-COUNT-8: st.global.v4.b32
+// CHECK: st.global.v2.b32
+// CHECK-COUNT-8: st.global.v4.b32
+// CHECK-NOT: st.global
 
 // Launches of parts have no tile lists. The number of the next tile is taken behind all copies: boxes of 64 columns of Q, of
 // K, and of V in and behind the walk.
@@ -24,20 +27,20 @@
 // PARTS: atom.global.inc.u32
 // PARTS-NOT: ld.global.nc
 
-// m and l of all parts twice, by lanes: the largest m, then l. Then every warp takes its parts of the output, four
-// columns in a lane. The sums of the 8 warps are added in their order, and a thread stores a column.
+// The outputs of the first parts come first: four columns in a lane, of eight parts of the warp, with their m and l. Then m and
+// l of all parts, by lanes. The sums of the 4 warps of a row are added in their order, and a thread stores a column.
 // CHECK-LABEL: .entry plain_merge(
 // CHECK: .maxntid 256, 1, 1
 // CHECK: griddepcontrol.wait;
-// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK-NOT: shfl.sync.bfly
+// CHECK-COUNT-8: ld.global.v4.b32
 // CHECK: ex2.approx.ftz.f32
 // CHECK-COUNT-5: shfl.sync.bfly.b32
 // CHECK: ex2.approx.ftz.f32
-// CHECK-COUNT-4: fma.rn.f32
-// CHECK-COUNT-4: st.shared.b32
-// CHECK: bar.sync 0;
-// CHECK-COUNT-8: ld.shared.b32
-// CHECK: {{div|rcp}}.rn.f32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: st.shared.v4.b32
+// CHECK: bar{{.*}}.sync {{.*}}, 128;
+// CHECK-COUNT-4: ld.shared.b32
 // CHECK: st.global.b16
 // CHECK-NOT: st.global
 // CHECK: }
