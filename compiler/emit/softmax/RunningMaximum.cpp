@@ -11,10 +11,12 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-/// How far exponents may exceed m. Probabilities round best where the largest ones are just below or at a power of two,
-/// as with an exact maximum: with 1 the error of the output is 1 to 2 % above that, with 8 it is 4 %. The limit is less
-/// than half of what bf16 rounds to 1, so that no m is replaced only because it was rounded itself.
-static constexpr double tolerated = 0x1p-9;
+// How far exponents may exceed m. Probabilities round best where the largest ones are just below or at a power of two,
+// as with an exact maximum.
+/// Always: less than half of what bf16 rounds to 1, so that no m is replaced only because it was rounded itself.
+static constexpr double leastTolerated = 0x1p-9;
+/// Where the sum is large: f16 holds 2^8 times the largest probability, and 2^-8 times a small one.
+static constexpr double mostTolerated = 8;
 /// m of a row that has seen no key: finite, so that -inf of an invisible key minus m is -inf.
 static constexpr double lowestMaximum = -std::numeric_limits<float>::max();
 
@@ -71,8 +73,8 @@ Rescaling RunningMaximum::replaceMaxima(ValueRange extremes, RowState &rows) {
   };
   // No one reads alpha where nothing is replaced.
   Replaced unchanged = {rows.m, Values(2, LLVM::PoisonOp::create(b, b.getF32Type())), rows.l};
-  Value isFirstHigh = exceeds(extremes[0], rows.m[0]);
-  Value isNeeded = ptx::anyInWarp(b, b.logicalOr(isFirstHigh, exceeds(extremes[1], rows.m[1])));
+  Value isFirstHigh = exceeds(extremes[0], rows.m[0], rows.l[0]);
+  Value isNeeded = ptx::anyInWarp(b, b.logicalOr(isFirstHigh, exceeds(extremes[1], rows.m[1], rows.l[1])));
   auto replaced = b.changeIf(isNeeded, unchanged, [&]() -> Replaced {
     Replacement first = replaceMaximum(extremes[0], rows.m[0], rows.l[0]);
     Replacement second = replaceMaximum(extremes[1], rows.m[1], rows.l[1]);
@@ -83,9 +85,27 @@ Rescaling RunningMaximum::replaceMaxima(ValueRange extremes, RowState &rows) {
 }
 
 /// Whether the exponent of a score exceeds m by more than is tolerated.
-Value RunningMaximum::exceeds(Value score, Value m) {
-  Value least = scale.exponent(score, b.f32(-tolerated));
-  return b.compareF(arith::CmpFPredicate::OGT, least, m);
+Value RunningMaximum::exceeds(Value score, Value m, Value l) {
+  Value negativeTolerance = hidesKeys() ? b.negateF(tolerance(l)) : b.f32(-leastTolerated);
+  return b.compareF(arith::CmpFPredicate::OGT, scale.exponent(score, negativeTolerance), m);
+}
+
+/// Rows that see a part of the keys have a new maximum in most of their few steps. Those that see all of them have the
+/// errors of an exact maximum instead.
+bool RunningMaximum::hidesKeys() {
+  return context.pattern || context.windowLeft >= 0 || context.windowRight >= 0 || !context.softmax.mask->empty();
+}
+
+/// How far an exponent may exceed m where the thread's sum is l. The rounding of a probability above 1 shows only where
+/// it is a large part of its row's sum. Half of the sum of one of the row's four threads is not: the tolerance is
+/// log2(l / 2), by the bits of l, with a logarithm between two powers of two that is up to 0.09 too small.
+Value RunningMaximum::tolerance(Value l) {
+  constexpr int64_t droppedBits = 8, exponentOfMantissa = 23; // 2^23 plus bits is a float with these bits
+  constexpr int64_t bitsOfBase = (127 + exponentOfMantissa) << exponentOfMantissa;
+  constexpr double base = 1 << droppedBits, bias = 127;
+  Value number = b.fromBits(b.bitOr(b.shiftRight(b.bitsOf(l), droppedBits), b.i32(bitsOfBase)));
+  Value logarithm = b.fma(number, b.f32(std::ldexp(1.0, droppedBits - exponentOfMantissa)), b.f32(-base - bias - 1));
+  return b.smaller(b.larger(logarithm, b.f32(leastTolerated)), b.f32(mostTolerated));
 }
 
 /// An m of 2^13 is rounded by up to 2^-11, so that the largest probability is that far from 1. f16 rounds that, where

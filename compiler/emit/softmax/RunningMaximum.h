@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A softmax whose m is about the largest exponent of the row so far. m is replaced lazily, only where an exponent
-// exceeds it by more than is tolerated, as in FlashAttention-4, so that most steps leave the output as it is.
+// exceeds it by more than is tolerated, as in FlashAttention-4, so that most steps leave the output as it is. A row
+// whose sum is large tolerates more.
 
 #ifndef SPARSEC_EMIT_SOFTMAX_RUNNING_MAXIMUM_H
 #define SPARSEC_EMIT_SOFTMAX_RUNNING_MAXIMUM_H
@@ -24,7 +25,9 @@ private:
   KernelBuilder::Values extremesAsFloats(mlir::ValueRange scores);
   KernelBuilder::Values reduceRows(mlir::ValueRange scores, Combine combine);
   Rescaling replaceMaxima(mlir::ValueRange extremes, RowState &rows);
-  mlir::Value exceeds(mlir::Value score, mlir::Value m);
+  mlir::Value exceeds(mlir::Value score, mlir::Value m, mlir::Value l);
+  bool hidesKeys();
+  mlir::Value tolerance(mlir::Value l);
   struct Replacement {
     mlir::Value m, alpha, l;
   };
