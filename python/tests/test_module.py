@@ -589,7 +589,7 @@ def test_report_of_the_variant_for_few_tiles():
     image = launch_info.read(sparsec.compile(ATTENTION, "sm_89").data)[0]
     assert [variant.part_keys for variant in image.kernels[0].variants] == [0, 512, 0]
     assert "needs 16-byte alignment of q, k, v, o and few tiles with more than 512 keys, and a plan" in image.report
-    assert "attention_merge: tile 1x256x1" in image.report
+    assert "attention_merge: tile 2x256x1" in image.report
 
 
 # ---- torch -----------------------------------------------------------------------------------------------------------
