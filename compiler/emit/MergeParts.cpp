@@ -24,11 +24,10 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-/// With more warps a row is merged sooner where it has many parts, with fewer there are fewer CTAs to start where rows
-/// are many.
+/// More warps merge a row of many parts sooner. Fewer warps for each row need fewer CTAs where there are many rows.
 constexpr int64_t warpsOfRow = 4, rowsOfCta = 2, mergeWarps = warpsOfRow * rowsOfCta,
                   threadsOfRow = warpsOfRow * warpLanes;
-/// The parts of a warp whose outputs are on their way at a time.
+/// A warp loads the outputs of so many parts at a time.
 constexpr int64_t partsOfBatch = 8;
 constexpr int64_t mostColumns = 256, columnsOfVector = 4;
 
@@ -44,7 +43,7 @@ private:
   struct Sum {
     Value m, l;
   };
-  /// What a lane has of a part: its sum, and elements of its output.
+  /// A lane holds the sum of a part and some elements of its output.
   struct Part {
     Sum sum;
     Values output;

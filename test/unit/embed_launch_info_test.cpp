@@ -325,12 +325,12 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     EXPECT_EQ(requirement.width_alignment, 1u) << "of argument " << requirement.argument;
 }
 
-/// X has a tensor map and needs no whole width; nor does Y, which has none. f32 needs 16 bytes as bf16 does.
 TEST_F(EmbedLaunchInfo, KernelsThatWaitByThemselvesMayStartEarly) {
   EXPECT_EQ(all<sparsec_stage_info_t>()[variant(0).stage_first].flags, SPARSEC_STAGE_DEPENDENT_LAUNCH);
   EXPECT_EQ(all<sparsec_stage_info_t>()[variant(1).stage_first].flags, 0u);
 }
 
+/// X has a tensor map and needs no whole width; nor does Y, which has none. f32 needs 16 bytes as bf16 does.
 TEST_F(EmbedLaunchInfo, Requirements) {
   const sparsec_requirement_info_t expected[] = {
       {0, 16, 1, 0}, {2, 16, 1, 0}, {4, 16, 1, 0}, {3, 16, 1, 0}, {5, 16, 1, 0}};
