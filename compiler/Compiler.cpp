@@ -280,6 +280,7 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
   source = text;
   DialectRegistry registry;
   registry.insert<SparsecDialect>();
+  registerConversions(registry);
   registerTranslations(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false); // the source line is enough

@@ -4,7 +4,8 @@
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
@@ -16,25 +17,35 @@
 
 using namespace mlir;
 
+void sparsec::registerConversions(DialectRegistry &registry) {
+  registerConvertToLLVMDependentDialectLoading(registry);
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertFuncToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry); // absf, fma, floor, ceil, copysign
+  registerConvertNVVMToLLVMInterface(registry);
+}
+
+/// One walk converts the ops of all dialects. A walk for each dialect takes longer (bench/notes/compile-time.md).
+static void addConversionsToLLVM(OpPassManager &passes) {
+  passes.addPass(createSCFToControlFlowPass({.allowPatternRollback = false}));
+  ConvertToLLVMPassOptions options;
+  options.allowPatternRollback = false;
+  passes.addPass(createConvertToLLVMPass(options));
+}
+
 void sparsec::addHostConversionPasses(OpPassManager &passes) {
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(createConvertFuncToLLVMPass());
-  passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
+  addConversionsToLLVM(passes);
 }
 
 void sparsec::addGpuConversionPasses(OpPassManager &passes) {
   OpPassManager &kernels = passes.nest<gpu::GPUModuleOp>();
   kernels.addPass(createCSEPass());
-  kernels.addPass(createSCFToControlFlowPass());
-  kernels.addPass(createConvertIndexToLLVMPass());
-  kernels.addPass(createConvertMathToLLVMPass()); // absf, fma, floor, ceil, copysign
-  kernels.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertControlFlowToLLVMPass()); // runs on builtin.module only
-  passes.nest<gpu::GPUModuleOp>().addPass(createConvertNVVMToLLVMPass());
+  addConversionsToLLVM(kernels);
 }
 
 void sparsec::addCastRemovalPass(OpPassManager &passes) { passes.addPass(createReconcileUnrealizedCastsPass()); }

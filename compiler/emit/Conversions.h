@@ -8,6 +8,9 @@
 
 namespace sparsec {
 
+/// The patterns of the conversion passes.
+void registerConversions(mlir::DialectRegistry &registry);
+
 /// After sparsec-emit-host and sparsec-embed-launch-info (which must have erased the sparsec.kernel ops: these passes
 /// would rewrite their epilogues too): scf, arith and math to the LLVM dialect. math becomes libm calls that the
 /// runtime resolves; bf16 becomes integer arithmetic, so that no compiler-runtime call appears.

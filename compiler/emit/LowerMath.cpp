@@ -412,7 +412,10 @@ struct LowerMathPass : sparsec::impl::LowerMathPassBase<LowerMathPass> {
   using LowerMathPassBase::LowerMathPassBase;
 
   void runOnOperation() override {
-    for (Operation *op : getMathOps())
+    SmallVector<Operation *> mathOps = getMathOps();
+    if (mathOps.empty())
+      return markAllAnalysesPreserved(); // the module needs no verification then
+    for (Operation *op : mathOps)
       if (isCalled(op)) {
         OpBuilder b(op);
         auto function = functionFor(op, op->getParentOfType<LLVM::LLVMFuncOp>()->getParentOp());

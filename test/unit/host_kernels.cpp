@@ -22,6 +22,7 @@ std::string compile(const std::string &text) {
   MLIRContext context;
   context.loadDialect<sparsec::SparsecDialect>();
   DialectRegistry registry;
+  sparsec::registerConversions(registry);
   sparsec::registerTranslations(registry);
   context.appendDialectRegistry(registry);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);

@@ -83,6 +83,7 @@ public:
   explicit CompiledOp(const std::string &op, const std::string &loopAttributes = "") {
     context.loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, gpu::GPUDialect>();
     DialectRegistry registry;
+    sparsec::registerConversions(registry);
     sparsec::registerTranslations(registry);
     context.appendDialectRegistry(registry);
     OwningOpRef<ModuleOp> module =

@@ -2,6 +2,7 @@
 // sparsec-opt: runs passes on .mlir files; every dialect and pass of the project is registered.
 
 #include "../RegisterDialects.h"
+#include "Conversions.h"
 #include "Passes.h"
 #include "Pipeline.h"
 
@@ -11,6 +12,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sparsec::registerDialects(registry);
+  sparsec::registerConversions(registry);
   mlir::registerTransformsPasses();
   sparsec::registerSparsecPasses();
   sparsec::registerPipelines();
