@@ -60,7 +60,8 @@ bool sparsec::refusesInput(llvm::StringRef pass) {
          || pass == "sparsec-lower-math";  // an op of an epilogue without a lowering
 }
 
-void sparsec::registerPipelines() {
+void sparsec::registerPipelines(DialectRegistry &registry) {
+  registerConversions(registry);
   PassPipelineRegistration<PipelineOptions>("sparsec-gpu-pipeline", "all passes for a GPU",
                                             [](OpPassManager &passes, const PipelineOptions &options) {
                                               addGpuPasses(passes, options, Stage::Llvm);

@@ -37,8 +37,9 @@ void addHostPasses(mlir::OpPassManager &passes, Stage last);
 /// earlier one makes. Such a pass fails before it makes anything invalid.
 bool refusesInput(llvm::StringRef pass);
 
-/// Makes both known to sparsec-opt as --sparsec-gpu-pipeline and --sparsec-host-pipeline.
-void registerPipelines();
+/// Makes both known to sparsec-opt as --sparsec-gpu-pipeline and --sparsec-host-pipeline, and registers the patterns of
+/// MLIR's conversions.
+void registerPipelines(mlir::DialectRegistry &registry);
 
 } // namespace sparsec
 

@@ -2,7 +2,6 @@
 // sparsec-opt: runs passes on .mlir files; every dialect and pass of the project is registered.
 
 #include "../RegisterDialects.h"
-#include "Conversions.h"
 #include "Passes.h"
 #include "Pipeline.h"
 
@@ -12,9 +11,8 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   sparsec::registerDialects(registry);
-  sparsec::registerConversions(registry);
   mlir::registerTransformsPasses();
   sparsec::registerSparsecPasses();
-  sparsec::registerPipelines();
+  sparsec::registerPipelines(registry);
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "sparsec optimizer\n", registry));
 }
