@@ -8,7 +8,7 @@
 
 namespace sparsec {
 
-/// The patterns of the conversion passes.
+/// Registers the patterns for the ops of each dialect, which the conversion passes below look up.
 void registerConversions(mlir::DialectRegistry &registry);
 
 /// After sparsec-emit-host and sparsec-embed-launch-info (which must have erased the sparsec.kernel ops: these passes
