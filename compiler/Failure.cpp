@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace sparsec;
 
-/// MLIR verifies after every pass, and reports a pass whose result is invalid as failed too.
+/// Where MLIR verifies what a pass leaves, it reports a pass whose result is invalid as failed too.
 static bool isValid(Operation *op) {
   ScopedDiagnosticHandler silence(op->getContext(), [](Diagnostic &) {}); // reported already
   return succeeded(verify(op));
