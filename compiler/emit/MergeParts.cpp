@@ -27,8 +27,9 @@ namespace {
 /// More warps merge a row of many parts sooner. Fewer warps for each row need fewer CTAs where there are many rows.
 constexpr int64_t warpsOfRow = 4, rowsOfCta = 2, mergeWarps = warpsOfRow * rowsOfCta,
                   threadsOfRow = warpsOfRow * warpLanes;
-/// A warp loads the outputs of so many parts at a time.
-constexpr int64_t partsOfBatch = 8;
+/// A warp loads the outputs of so many parts at a time. Few parts have a branch of their own: a batch takes time for
+/// parts that are not there, .9 us for 8 parts in batches of 8 (bench/notes/attention-decode.md).
+constexpr int64_t partsOfSmallBatch = 2, partsOfBatch = 6, fewParts = partsOfSmallBatch * warpsOfRow;
 constexpr int64_t mostColumns = 256, columnsOfVector = 4;
 
 class PartMerge {
@@ -49,10 +50,11 @@ private:
     Values output;
   };
   void merge();
+  void mergeInBatches(int64_t batch);
   Sum sumParts();
   Sum loadSum(Value number);
   Value overLanes(Value value, llvm::function_ref<Value(Value, Value)> combine);
-  llvm::SmallVector<Part> loadParts(Value first);
+  llvm::SmallVector<Part> loadParts(Value first, int64_t batch);
   Values addParts(llvm::ArrayRef<Part> loaded, Value m, Values output);
   void store(ValueRange output, const FinalRow &sum);
   PartRow part(Value number) { return partRow(context, b.extend(row), {number, parts}); }
@@ -102,7 +104,17 @@ void PartMerge::emit() {
 }
 
 void PartMerge::merge() {
-  llvm::SmallVector<Part> first = loadParts(warp);
+  auto inBatches = [&](int64_t batch) {
+    mergeInBatches(batch);
+    return Values();
+  };
+  b.ifThenElse(
+      b.less(parts, fewParts + 1), TypeRange(), [&] { return inBatches(partsOfSmallBatch); },
+      [&] { return inBatches(partsOfBatch); });
+}
+
+void PartMerge::mergeInBatches(int64_t batch) {
+  llvm::SmallVector<Part> first = loadParts(warp, batch);
   Sum sum = sumParts();
   FinalRow final = {sum.m, sum.l, b.f32(1)};
   if (context.sinks) {
@@ -110,10 +122,12 @@ void PartMerge::merge() {
     final = joinSink(b, sink, sum.m, sum.l);
   }
   Values zero(vectorsOfLane() * columnsOfVector, b.f32(0));
-  const int64_t step = warpsOfRow * partsOfBatch;
-  Values output =
-      b.forLoop(b.add(warp, step), parts, b.i32(step), addParts(first, sum.m, zero),
-                [&](Value number, ValueRange carried) { return addParts(loadParts(number), sum.m, Values(carried)); });
+  const int64_t step = warpsOfRow * batch;
+  Values output = addParts(first, sum.m, zero);
+  if (batch == partsOfBatch)
+    output = b.forLoop(b.add(warp, step), parts, b.i32(step), output, [&](Value number, ValueRange carried) {
+      return addParts(loadParts(number, batch), sum.m, Values(carried));
+    });
   store(output, final);
 }
 
@@ -149,11 +163,11 @@ PartMerge::Sum PartMerge::sumParts() {
 }
 
 /// Every n-th part from `first` on. Those behind the last one have no keys.
-llvm::SmallVector<PartMerge::Part> PartMerge::loadParts(Value first) {
+llvm::SmallVector<PartMerge::Part> PartMerge::loadParts(Value first, int64_t batch) {
   auto type = VectorType::get(columnsOfVector, b.getF32Type());
   Value zeros = b.vector(Values(columnsOfVector, b.f32(0)));
   llvm::SmallVector<Part> loaded;
-  for (int64_t i = 0; i < partsOfBatch; ++i) {
+  for (int64_t i = 0; i < batch; ++i) {
     Value number = b.add(first, i * warpsOfRow);
     SmallVector<Type> types{b.getF32Type(), b.getF32Type()};
     types.append(vectorsOfLane(), type);
@@ -217,6 +231,14 @@ void PartMerge::store(ValueRange output, const FinalRow &sum) {
                      lseOf(b, sum.m, sum.l), b.equal(thread, 0));
 }
 
+/// 64 rows of Q on 16 heads of keys are 512 CTAs, which an H200 has at once if an SM has 4. A lane that has two vectors
+/// of a row takes more registers. Without a limit ptxas takes even fewer, and spills.
+static int64_t mergeCtasPerSm(ProgramOp program) {
+  int64_t columns = 0;
+  program.walk([&](StorePartOp store) { columns = store.getOutput().getType().getColumns(); });
+  return columns <= columnsOfVector * warpLanes ? 4 : 2;
+}
+
 void sparsec::emitPartMerge(ProgramOp program) {
   const bool isDependent = hasDependentLaunch(program);
   SideKernelShape shape = {"_merge",
@@ -224,7 +246,8 @@ void sparsec::emitPartMerge(ProgramOp program) {
                            /*tilesOfCta=*/1,
                            /*tileM=*/rowsOfCta,
                            mostColumns,
-                           mergeWarps * mostColumns * 4};
+                           mergeWarps * mostColumns * 4,
+                           mergeCtasPerSm(program)};
   LLVM::LLVMFuncOp function = emitSideKernel<QueryContext>(
       program, shape, [&](QueryContext &context) { PartMerge(context, isDependent).emit(); });
   auto unit = UnitAttr::get(program.getContext());

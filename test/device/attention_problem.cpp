@@ -98,8 +98,9 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
           {"steep ramps, misaligned", 1, 2, 1, 150, 500, bhsd, Placement::Misaligned, 1000, ScoreCourse::Ramp}};
 }
 
-AttentionShape fewTilesAttention() {
-  return {"few tiles", 1, 2, 1, 3, 2700, SequenceOrder::BatchHeadSequence, Placement::Tight, 1};
+std::vector<AttentionShape> fewTilesAttention() {
+  return {{"few tiles", 1, 2, 1, 3, 2700, SequenceOrder::BatchHeadSequence, Placement::Tight, 1},
+          {"many parts", 1, 1, 1, 3, 13000, SequenceOrder::BatchHeadSequence, Placement::Tight, 1}};
 }
 
 AttentionShape manyTilesAttention(Placement placement) {

@@ -33,8 +33,9 @@ struct AttentionShape {
 std::vector<AttentionShape> attentionShapes(bool quick);
 /// More tiles than a GPU holds at a time, so that workers take several.
 AttentionShape manyTilesAttention(Placement placement);
-/// Launches split its keys into parts, where a workspace has room for them.
-AttentionShape fewTilesAttention();
+/// Launches split their keys into parts, where a workspace has room for them: at most 5, and 25 where the device has as
+/// many multiprocessors, which is more than a warp of the merge loads at once.
+std::vector<AttentionShape> fewTilesAttention();
 
 enum class BlockChoice {
   Random,    ///< full, partial and empty blocks

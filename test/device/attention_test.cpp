@@ -31,7 +31,7 @@ private:
   void runShape(const AttentionShape &shape, const std::vector<ListCase> &lists);
   void runLists(const AttentionShape &shape, const ListCase &lists);
   void runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
-  void runParts();
+  void runParts(const AttentionShape &shape);
 };
 
 std::string AttentionTest::expectedName() const {
@@ -63,7 +63,8 @@ void AttentionTest::runCases() {
       return;
   }
   if (!file.isForHost() && subset != Subset::Sanitizer)
-    runParts();
+    for (const AttentionShape &shape : fewTilesAttention())
+      runParts(shape);
   if (subset == Subset::All)
     for (Placement placement : {Placement::Tight, Placement::Misaligned})
       runShape(manyTilesAttention(placement), {lists().front()});
@@ -99,8 +100,7 @@ void AttentionTest::runLists(const AttentionShape &shape, const ListCase &lists)
 }
 
 /// The sums of a tile with parts are others than those without, but the same in every run.
-void AttentionTest::runParts() {
-  const AttentionShape shape = fewTilesAttention();
+void AttentionTest::runParts(const AttentionShape &shape) {
   SCOPED_TRACE(shape.name);
   std::optional<BlockStates> blocks;
   if (record.blockRows != 0)

@@ -6,7 +6,7 @@
 // The kernel that merges the parts of the keys, and the stores of the parts.
 
 // 8 warps, two rows of a CTA. From sm_90 on it waits by itself for the kernel in front.
-// DEPENDENT-COUNT-2: griddepcontrol.wait;
+// DEPENDENT-COUNT-3: griddepcontrol.wait;
 // DEPENDENT-NOT: griddepcontrol
 // EARLIER: .entry plain_merge(
 // EARLIER-NOT: griddepcontrol
@@ -27,13 +27,27 @@
 // PARTS: atom.global.inc.u32
 // PARTS-NOT: ld.global.nc
 
-// The outputs of the first parts come first: four columns in a lane, of eight parts of the warp, with their m and l. Then m and
-// l of all parts, by lanes. The sums of the 4 warps of a row are added in their order, and a thread stores a column.
+// The outputs of the first parts come first: four columns in a lane, of two parts of the warp, with their m and l. Then m and l
+// of all parts, by lanes. The sums of the 4 warps of a row are added in their order, and a thread stores a column. More than
+// eight parts do so with six parts of the warp at a time.
 // CHECK-LABEL: .entry plain_merge(
 // CHECK: .maxntid 256, 1, 1
+// CHECK-NEXT: .minnctapersm 4
 // CHECK: griddepcontrol.wait;
+// CHECK: setp.{{(gt|lt)}}.s32 {{.*}}, {{[89]}};
 // CHECK-NOT: shfl.sync.bfly
-// CHECK-COUNT-8: ld.global.v4.b32
+// CHECK-COUNT-2: ld.global.v4.b32
+// CHECK-NOT: ld.global.v4.b32
+// CHECK: ex2.approx.ftz.f32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: ex2.approx.ftz.f32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: st.shared.v4.b32
+// CHECK: bar{{.*}}.sync {{.*}}, 128;
+// CHECK-COUNT-4: ld.shared.b32
+// CHECK: st.global.b16
+// CHECK-NOT: {{shfl.sync.bfly|ex2.approx}}
+// CHECK-COUNT-6: ld.global.v4.b32
 // CHECK: ex2.approx.ftz.f32
 // CHECK-COUNT-5: shfl.sync.bfly.b32
 // CHECK: ex2.approx.ftz.f32
@@ -68,4 +82,17 @@ sparsec.kernel @packed(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v:
     : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xf32>, tensor<?xi32>, tensor<?xi32>)
     -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
+
+// A lane has two vectors of a row, and more registers for them.
+// CHECK-LABEL: .entry wide_merge(
+// CHECK: .minnctapersm 2
+// CHECK: griddepcontrol.wait;
+// CHECK-COUNT-4: ld.global.v4.b32
+// CHECK: shfl.sync.bfly.b32
+sparsec.kernel @wide(%q: tensor<?x?x?x256xbf16>, %k: tensor<?x?x?x256xbf16>, %v: tensor<?x?x?x256xbf16>)
+    -> (o: tensor<?x?x?x256xbf16>) {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x256xbf16>, tensor<?x?x?x256xbf16>, tensor<?x?x?x256xbf16>) -> tensor<?x?x?x256xbf16>
+  sparsec.return %o : tensor<?x?x?x256xbf16>
 }
