@@ -91,10 +91,13 @@ PartMerge::PartMerge(QueryContext &context, bool isDependent)
 }
 
 /// The last CTA may have rows behind Q. Rows of packed queries that belong to no sequence have no parts, and stay as
-/// they are. All threads of a row go the same way.
+/// they are. All threads of a row go the same way. The kernel behind this one may start at once: CTAs of other parts
+/// fit an SM only when those of the merge have left it.
 void PartMerge::emit() {
-  if (isDependent)
+  if (isDependent) {
     ptx::gridDependencyWait(b);
+    ptx::gridDependentsLaunch(b);
+  }
   Value exists = b.less(batch, context.size(context.query, 0));
   PackedTileOp packed;
   context.program.walk([&](PackedTileOp op) { packed = op; });

@@ -5,9 +5,14 @@
 // RUN: sparsec %s --arch=sm_89 --emit=ptx | sed -n '/_merge(/,/^}/p' | FileCheck %s --check-prefix=EARLIER
 // The kernel that merges the parts of the keys, and the stores of the parts.
 
-// 8 warps, two rows of a CTA. From sm_90 on it waits by itself for the kernel in front.
-// DEPENDENT-COUNT-3: griddepcontrol.wait;
+// 8 warps, two rows of a CTA. From sm_90 on it waits by itself for the kernel in front, and then lets the one behind start.
+// DEPENDENT: .entry plain_merge(
+// DEPENDENT: griddepcontrol.wait;
+// DEPENDENT-NEXT: griddepcontrol.launch_dependents;
 // DEPENDENT-NOT: griddepcontrol
+// DEPENDENT: .entry packed_merge(
+// DEPENDENT: griddepcontrol.wait;
+// DEPENDENT-NEXT: griddepcontrol.launch_dependents;
 // EARLIER: .entry plain_merge(
 // EARLIER-NOT: griddepcontrol
 
