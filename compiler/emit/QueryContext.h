@@ -79,6 +79,8 @@ struct QueryContext : ProgramContext {
   mlir::Value firstInReach(const QueryTile &tile, mlir::Value query);
   mlir::Value endOfReach(const QueryTile &tile, mlir::Value query);
   mlir::Value isInReach(const QueryTile &tile, mlir::Value query, mlir::Value key);
+  /// Whether a thread has registers to spare between two steps.
+  bool hasManyRegisters() const { return schedule.getConsumerRegisters() >= 200; }
   /// Values of a region of the softmax for one query and key, as inlineValues gives them; `arguments` are its arguments
   /// but for the extra operands.
   KernelBuilder::Values computeValues(mlir::Region &region, mlir::ValueRange arguments, mlir::ValueRange wanted,

@@ -133,7 +133,7 @@ template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op, Value ter
   Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
   SmallVector<ScorePositions::Block, 2> blocks;
   for (auto [key, isPartial] : llvm::zip(op.getKeys(), op.getPartial()))
-    blocks.push_back({b.add(values.one(key), column), values.one(isPartial)});
+    blocks.push_back({values.one(key), b.add(values.one(key), column), values.one(isPartial)});
   const TileSoftmax &tile = softmaxes.find(op.getSoftmax())->second;
   KeyTerms computed = terms ? unpackState(values.of(terms), tile.softmax->noKeyTerms()) : KeyTerms();
   return ScorePositions(context, tile.threadQuery, blocks, computed);

@@ -173,6 +173,32 @@ sparsec.kernel @d64_64x128_softcap_f16(%q: !f16_64, %k: !f16_64, %v: !f16_64, %p
   sparsec.return %o, %lse : !f16_64, !lse
 }
 
+sparsec.kernel @d64_softcap(%q: !bf16_64, %k: !bf16_64, %v: !bf16_64) -> (o: !bf16_64) {
+  %o = sparsec.attention %q, %k, %v
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %x = arith.divf %s, %cap : f32
+    %y = math.tanh %x : f32
+    %z = arith.mulf %y, %cap : f32
+    sparsec.yield %z : f32
+  }
+    : (!bf16_64, !bf16_64, !bf16_64) -> !bf16_64
+  sparsec.return %o : !bf16_64
+}
+
+sparsec.kernel @d64_softcap_approximate(%q: !bf16_64, %k: !bf16_64, %v: !bf16_64) -> (o: !bf16_64) {
+  %o = sparsec.attention %q, %k, %v
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %x = arith.divf %s, %cap fastmath<arcp,reassoc> : f32
+    %y = math.tanh %x fastmath<afn> : f32
+    %z = arith.mulf %y, %cap : f32
+    sparsec.yield %z : f32
+  }
+    : (!bf16_64, !bf16_64, !bf16_64) -> !bf16_64
+  sparsec.return %o : !bf16_64
+}
+
 sparsec.kernel @d64_128x64_causal(%q: !bf16_64, %k: !bf16_64, %v: !bf16_64, %p: !sparsec.pattern<128x64>)
     -> (o: !bf16_64, lse: !lse) {
   %o, %lse = sparsec.attention %q, %k, %v pattern(%p) causal

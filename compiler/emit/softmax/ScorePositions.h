@@ -23,6 +23,7 @@ class ScorePositions {
 public:
   /// A block of keys of the step.
   struct Block {
+    mlir::Value key;       // i32, the first of the block, the same for all threads
     mlir::Value firstKey;  // i32, of the thread's first score in the block
     mlir::Value isPartial; // i1: the mask region applies
   };

@@ -61,10 +61,7 @@ SmallVector<std::pair<Value, Value>> SoftmaxRegion::termsOf(ValueRange ofKey, in
 }
 
 /// How many scores are under way at once: more where there are registers for them.
-size_t SoftmaxRegion::scoresAhead() {
-  constexpr int64_t manyRegisters = 200;
-  return split.loadsForScore || context.schedule.getConsumerRegisters() < manyRegisters ? 4 : 8;
-}
+size_t SoftmaxRegion::scoresAhead() { return split.loadsForScore || !context.hasManyRegisters() ? 4 : 8; }
 
 /// Left to itself, LLVM computes all positions and addresses first, which takes the registers of the output. A true
 /// dependence keeps it in order: the positions of a score depend on the changed score `scoresAhead` before it.
