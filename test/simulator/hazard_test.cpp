@@ -321,6 +321,54 @@ INSTANTIATE_TEST_SUITE_P(
                     Damage{"MoreThanTheCopy", "16, 8;", "16, 20;", "reads 20 bytes for a copy of 16"}),
     nameOf);
 
+/// Threads read what their neighbours copy, behind an mbarrier at which the copies arrive.
+const char *const arrivingCopies = R"(
+  setp.eq.u32 %p0, %r0, 0;
+  mov.b32 %r1, smem;
+  add.u32 %r2, %r1, 768;
+  @%p0 mbarrier.init.shared.b64 [%r2], 32;
+  bar.sync 0;
+  shl.b32 %r3, %r0, 2;
+  add.u32 %r4, %r1, %r3;
+  cvt.u64.u32 %rd20, %r3;
+  add.u64 %rd20, %rd20, %rd0;
+  cp.async.ca.shared.global [%r4], [%rd20], 4;
+  cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r2];
+AGAIN:
+  mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0, 1000;
+  @!%p1 bra AGAIN;
+  xor.b32 %r3, %r3, 4;
+  add.u32 %r4, %r1, %r3;
+  ld.shared.b32 %r10, [%r4];
+  add.u64 %rd21, %rd1, %rd15;
+  st.global.b32 [%rd21], %r10;
+)";
+
+TEST(ArrivingCopyHazards, ACorrectKernelReadsWhatOthersCopied) {
+  Copies test;
+  test.device.run(arrivingCopies, test.shape);
+  for (uint32_t thread = 0; thread < 32; ++thread)
+    EXPECT_EQ(test.out[thread], (thread ^ 1) * (thread ^ 1));
+}
+
+class ArrivingCopyDamage : public testing::TestWithParam<Damage> {};
+
+TEST_P(ArrivingCopyDamage, IsReported) {
+  Copies test;
+  EXPECT_FAILURE(test.device, GetParam().report, replaced(arrivingCopies, GetParam().part, GetParam().by), test.shape);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ArrivingCopyDamage,
+    testing::Values(Damage{"NoWait", "mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0, 1000;\n  @!%p1 bra AGAIN;", "",
+                           "before the copy of PTX line"},
+                    Damage{"TooManyArrivalsExpected", "[%r2], 32;", "[%r2], 33;", "1 arrivals and 0 bytes are missing"},
+                    Damage{"TooFewArrivalsExpected", "[%r2], 32;", "[%r2], 31;", "arrives 32 times"},
+                    Damage{"CopiesOfAGroup", "cp.async.mbarrier", "cp.async.commit_group;\ncp.async.mbarrier",
+                           "arrives with copies of groups"},
+                    Damage{"SeveralBarriers", "b64 [%r2];\nAGAIN", "b64 [%r4];\nAGAIN", "arrive at several mbarriers"}),
+    nameOf);
+
 //===----------------------------------------------------------------------===//
 // Everything else
 //===----------------------------------------------------------------------===//

@@ -62,14 +62,32 @@ void waitForCopies(Warp &warp, const Instruction &i, uint32_t mask) {
   warp.requireAllLanes(mask);
   while (int64_t(warp.copyGroups.size()) > i.immediate) {
     AsyncGroup &group = warp.copyGroups.front();
-    // cp.async writes as the thread itself does: the async proxy sees the data after a fence.
-    for (const AsyncGroup::Write &write : group.writes) {
-      Granule &granule = write.mark.memory->granuleAt(write.mark.granule);
-      granule.writerFences = warp.cta.proxyFences[write.thread];
-    }
-    releaseWrites(group.marks);
+    completeWrites(warp.cta, group.writes, group.marks);
     warp.copyGroups.erase(warp.copyGroups.begin());
   }
+}
+
+/// The threads arrive at their mbarrier, which expects them, when the copies that are in no group yet are there. Those
+/// of groups are not known here.
+void arriveWithCopies(Warp &warp, const Instruction &i, uint32_t mask) {
+  warp.requireAllLanes(mask);
+  if (!warp.copyGroups.empty() &&
+      std::ranges::any_of(warp.copyGroups, [](auto &group) { return !group.marks.empty(); }))
+    throw SimulationError("arrives with copies of groups, which is not known here");
+  auto barrierOf = [&](int lane) {
+    return warp.cta.cluster.resolve(warp.cta, warp.addressOf(i.addresses[0], lane), i.space).second;
+  };
+  CopyOnTheWay copy = {0, &warp.cta, barrierOf(0), 0, {}, {}, lanesOfWarp, i.line};
+  forLanes(mask, [&](int lane) {
+    if (barrierOf(lane) != copy.barrier)
+      throw SimulationError("the threads of a warp arrive at several mbarriers with their copies");
+  });
+  if (!warp.openCopies.empty()) {
+    copy.marks = std::move(warp.openCopies.back().marks);
+    copy.writes = std::move(warp.openCopies.back().writes);
+    warp.openCopies.clear();
+  }
+  warp.cta.cluster.machine.send(std::move(copy));
 }
 
 void waitForAllCopies(Warp &warp, const Instruction &i, uint32_t mask) {
@@ -110,7 +128,7 @@ void loadInto(Cta &cta, const TensorLoad &load, int line) {
     throw SimulationError(fmt::format("no fence.mbarrier_init or fence.proxy.async follows the initialisation of the "
                                       "mbarrier at {:#x}",
                                       load.barrier));
-  CopyOnTheWay copy = {0, &cta, load.barrier, int64_t(boxBytes(load.map)), {}, line};
+  CopyOnTheWay copy = {0, &cta, load.barrier, int64_t(boxBytes(load.map)), {}, {}, 0, line};
   forEachPart(load.map, load.coordinates, load.destination, [&](const BoxPart &part) {
     uint8_t *data = cta.shared.get(part.shared, granuleBytes);
     cta.shared.checkAsyncWrite(part.shared, cta.proxyFences);
@@ -262,6 +280,14 @@ bool decodeAsync(Decoder &d) {
     return decodeBulk(d);
   if (d.take("commit_group"))
     return d.finish(commitCopies), true;
+  if (d.take("mbarrier")) {
+    for (const char *modifier : {"arrive", "noinc"})
+      d.require(modifier);
+    d.out.space = d.takeSpace();
+    d.require("b64");
+    d.address();
+    return d.finish(arriveWithCopies), true;
+  }
   if (d.take("wait_group")) {
     d.out.immediate = d.immediate();
     return d.finish(waitForCopies), true;

@@ -71,15 +71,6 @@ void invalidate(Warp &warp, const Instruction &i, uint32_t mask) {
   });
 }
 
-void arriveAt(Warp &warp, SharedMemory &shared, uint64_t address, int64_t count) {
-  Mbarrier &barrier = shared.barrier(address);
-  if (count < 1 || count > barrier.pending)
-    throw SimulationError(fmt::format("arrives {} times at the mbarrier at {:#x}, whose phase {} expects {} of {} more",
-                                      count, address, barrier.phase, barrier.pending, barrier.expected));
-  barrier.pending -= count;
-  warp.cta.cluster.machine.completeTransaction(shared, address, 0);
-}
-
 /// With flags the second operand is a number of bytes, else a number of arrivals.
 enum Arrival : uint32_t { plain, counted, expectingBytes };
 
@@ -89,7 +80,7 @@ void arrive(Warp &warp, const Instruction &i, uint32_t mask) {
     auto [shared, address] = barrierAt(warp, i, lane);
     if (i.flags == expectingBytes)
       shared->barrier(address).bytes += warp.at(i.at[1])[lane];
-    arriveAt(warp, *shared, address, i.flags == counted ? warp.at(i.at[1])[lane] : 1);
+    warp.cta.cluster.machine.arriveAt(*shared, address, i.flags == counted ? warp.at(i.at[1])[lane] : 1);
   });
   warp.currentLane = -1;
 }

@@ -202,6 +202,15 @@ void Machine::retire() {
   admit();
 }
 
+/// cp.async writes as the thread itself does: the async proxy sees the data after a fence.
+void completeWrites(Cta &cta, const std::vector<AsyncGroup::Write> &writes, std::vector<Mark> &marks) {
+  for (const AsyncGroup::Write &write : writes) {
+    Granule &granule = write.mark.memory->granuleAt(write.mark.granule);
+    granule.writerFences = cta.proxyFences[write.thread];
+  }
+  releaseWrites(marks);
+}
+
 void Machine::send(CopyOnTheWay copy) {
   // Half of the copies take as long as possible: they arrive when all warps wait.
   copy.due = pick(2) ? ~uint64_t(0) : turn + 1 + pick(longestCopy);
@@ -218,14 +227,26 @@ void Machine::deliverDue() {
 void Machine::deliver(size_t index) {
   CopyOnTheWay copy = std::move(copies[index]);
   copies.erase(copies.begin() + int64_t(index));
-  releaseWrites(copy.marks);
+  completeWrites(*copy.cta, copy.writes, copy.marks);
   --copy.cta->copiesOnTheWay;
   try {
-    completeTransaction(copy.cta->shared, copy.barrier, -copy.bytes);
+    if (copy.arrivals > 0)
+      arriveAt(copy.cta->shared, copy.barrier, copy.arrivals);
+    else
+      completeTransaction(copy.cta->shared, copy.barrier, -copy.bytes);
   } catch (const SimulationError &error) {
     throw SimulationError(fmt::format("{}\n  at the arrival of the copy of PTX line {}: {}", error.what(), copy.line,
                                       launch.program->textOfLine(copy.line)));
   }
+}
+
+void Machine::arriveAt(SharedMemory &shared, uint64_t address, int64_t count) {
+  Mbarrier &barrier = shared.barrier(address);
+  if (count < 1 || count > barrier.pending)
+    throw SimulationError(fmt::format("arrives {} times at the mbarrier at {:#x}, whose phase {} expects {} of {} more",
+                                      count, address, barrier.phase, barrier.pending, barrier.expected));
+  barrier.pending -= count;
+  completeTransaction(shared, address, 0);
 }
 
 /// Adds to the bytes that a phase expects, and completes the phase where nothing is left.

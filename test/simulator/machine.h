@@ -176,11 +176,14 @@ public:
   std::vector<Warpgroup> warpgroups;
   std::vector<std::unique_ptr<Warp>> warps;
   unsigned liveWarps = 0;
-  unsigned copiesOnTheWay = 0; // to its shared memory
+  unsigned copiesOnTheWay = 0; // to its shared memory, that an mbarrier waits for
 
 private:
   void completeBarrierOfAll(unsigned barrier);
 };
+
+/// The copies of a group by cp.async are there.
+void completeWrites(Cta &cta, const std::vector<AsyncGroup::Write> &writes, std::vector<Mark> &marks);
 
 class Cluster {
 public:
@@ -208,13 +211,15 @@ struct Launch {
   std::span<uint8_t> parameters;
 };
 
-/// A tensor copy whose bytes have not arrived.
+/// A tensor copy whose bytes have not arrived, or copies by cp.async of threads that arrive at an mbarrier with them.
 struct CopyOnTheWay {
   uint64_t due = 0; // in turns of the scheduler
   Cta *cta = nullptr;
   uint64_t barrier = 0;
   int64_t bytes = 0;
   std::vector<Mark> marks;
+  std::vector<AsyncGroup::Write> writes = {};
+  int64_t arrivals = 0;
   int line = 0;
 };
 
@@ -227,6 +232,7 @@ public:
 
   void send(CopyOnTheWay copy);
   void completeTransaction(SharedMemory &shared, uint64_t barrier, int64_t bytes);
+  void arriveAt(SharedMemory &shared, uint64_t address, int64_t count);
   uint32_t pick(uint32_t below) { return uint32_t(random() % below); }
 
   DeviceMemory &memory;
