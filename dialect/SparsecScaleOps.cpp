@@ -9,23 +9,31 @@ void BlockScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getS
 
 void ColumnScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScales(), "scales"); }
 
+void StagedScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScales(), "scales"); }
+
 void RowScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScales(), "row_scales"); }
+
+/// Sums come in groups of 8 columns (column_scales_c2, staged_scales_c1).
+static LogicalResult verifyColumns(Operation *op, int64_t columns) {
+  if (columns < 8 || columns % 8 != 0)
+    return op->emitOpError("expects a multiple of 8 columns, but got ") << columns;
+  return success();
+}
 
 LogicalResult ColumnScalesOp::verify() {
   // column_scales_c1
   if (cast<RankedTensorType>(getXScale().getType()).getRank() != 2)
     return emitOpError("expects x_scale to have rank 2, but got ") << getXScale().getType();
-  // column_scales_c2
-  if (getType().getColumns() < 8 || getType().getColumns() % 8 != 0)
-    return emitOpError("expects a multiple of 8 columns, but got ") << getType().getColumns();
-  return success();
+  return verifyColumns(*this, getType().getColumns());
 }
 
-/// A ring of scales has a place for each column of X in a tile (copy_scales_c2, row_scales_c2).
+/// The last buffer of a ring with scales has a place for each column of X in a tile (copy_scales_c2, staged_scales_c2,
+/// row_scales_c2).
 static LogicalResult verifyScaleRing(Operation *op, RingType ring, int64_t places) {
-  auto buffer = ring.getBuffers().size() == 1 ? dyn_cast<BufferType>(ring.getBuffers().front()) : BufferType();
+  auto buffer = dyn_cast<BufferType>(ring.getBuffers().back());
   if (!buffer || buffer.getRows() != 1 || !buffer.getElementType().isF32() || buffer.getColumns() < places)
-    return op->emitOpError("expects a ring with one buffer, a row of at least ") << places << " f32, but got " << ring;
+    return op->emitOpError("expects a ring whose last buffer is a row of at least ")
+           << places << " f32, but got " << ring;
   return success();
 }
 
@@ -36,12 +44,24 @@ LogicalResult CopyScalesOp::verify() {
   return verifyScaleRing(*this, getRing().getType(), /*places=*/1);
 }
 
+LogicalResult StagedScalesOp::verify() {
+  if (failed(verifyColumns(*this, getType().getColumns())))
+    return failure();
+  return verifyScaleRing(*this, getRing().getType(), getType().getColumns());
+}
+
 LogicalResult RowScalesOp::verify() {
   constexpr int64_t rowsOfWarpgroup = 64;
   // row_scales_c1
   if (int64_t rows = getType().getRows(); rows < rowsOfWarpgroup || rows % rowsOfWarpgroup != 0)
     return emitOpError("expects a multiple of 64 rows, but got ") << rows;
   return verifyScaleRing(*this, getRing().getType(), getType().getRows());
+}
+
+static int64_t columnsOf(Type scales) {
+  if (auto ofThread = dyn_cast<ThreadScalesType>(scales))
+    return ofThread.getColumns();
+  return cast<ColumnScalesType>(scales).getColumns();
 }
 
 LogicalResult PromoteOp::verify() {
@@ -54,14 +74,14 @@ LogicalResult PromoteOp::verify() {
     return emitOpError("expects a part with the rows of ")
            << accumulator << " and columns of it from a multiple of 8 on, but got " << part << " at column " << column;
   // promote_c2
-  auto scales = getScale() ? dyn_cast<ColumnScalesType>(getScale().getType()) : ColumnScalesType();
-  if (scales && scales.getColumns() != part.getColumns())
-    return emitOpError("expects a scale for each column of ") << part << ", but got " << scales;
+  const bool hasScales = getScale() && !getScale().getType().isF32();
+  if (hasScales && columnsOf(getScale().getType()) != part.getColumns())
+    return emitOpError("expects a scale for each column of ") << part << ", but got " << getScale().getType();
   // promote_c3
   if (getRows() && getRows().getType().getRows() != part.getRows())
     return emitOpError("expects a scale for each row of ") << part << ", but got " << getRows().getType();
   // promote_c4
-  if (getRows() && scales)
+  if (getRows() && hasScales)
     return emitOpError("expects scales of rows or of columns, but got both");
   return success();
 }

@@ -37,11 +37,12 @@ def Sparsec_ColumnScalesOp : Sparsec_Op<"column_scales", [Pure, Sparsec_NamesRes
 }
 
 def Sparsec_CopyScalesOp : Sparsec_Op<"copy_scales", []> {
-  let summary = "Starts copies of scales of X for one part of K to a slot of a ring of scales, by cp.async.";
+  let summary = "Fills a slot of a ring of scales with those of X for one part of K, by cp.async.";
   let description = [{
-    The ring has one buffer of f32, with a place for each column of X from `column` on: elements that are far apart in
-    the N x ceil(K / 128) tensor lie together. The threads of a role of warps share the copies. Columns beyond N have
-    some scale, which nothing stores, and parts beyond K have zeros.
+    The last buffer of the ring has a place for each column of X from `column` on: elements that are far apart in the
+    N x ceil(K / 128) tensor lie together. The threads of a role of one warp share the copies. A slot is full when these
+    and all other copies to it are there. Columns beyond N have some scale, which nothing stores, and parts beyond K
+    have zeros.
 
     ```mlir
     sparsec.copy_scales %x_scale[%first, %number] to %scale_ring[%c]
@@ -53,6 +54,23 @@ def Sparsec_CopyScalesOp : Sparsec_Op<"copy_scales", []> {
   let assemblyFormat = [{
     $x_scale `[` $column `,` $part `]` `to` $ring `[` $cursor `]` attr-dict `:` type($x_scale) `,`
     qualified(type($ring))
+  }];
+  let hasVerifier = 1;
+}
+
+def Sparsec_StagedScalesOp : Sparsec_Op<"staged_scales", [Pure, Sparsec_NamesResults]> {
+  let summary = "Reads the scales of columns of X from a slot.";
+  let description = [{
+    They are in the slot of the cursor, from place `at` on. Every scale is multiplied by `scale`, that of a block.
+
+    ```mlir
+    %own = sparsec.staged_scales %scale_ring[%slot] at(%c0) times %scale : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I32:$at, Optional<F32>:$scale);
+  let results = (outs Sparsec_ThreadScalesType:$scales);
+  let assemblyFormat = [{
+    $ring `[` $cursor `]` `at` `(` $at `)` (`times` $scale^)? attr-dict `:` type($ring) `->` type($scales)
   }];
   let hasVerifier = 1;
 }
@@ -89,8 +107,8 @@ def Sparsec_PromoteOp : Sparsec_Op<"promote", [
     ```
   }];
   let arguments = (ins Sparsec_AccumulatorType:$part, Sparsec_AccumulatorType:$accumulator,
-    Optional<AnyTypeOf<[F32, Sparsec_ColumnScalesType]>>:$scale, Optional<Sparsec_RowScalesType>:$rows,
-    I64Attr:$column);
+    Optional<AnyTypeOf<[F32, Sparsec_ColumnScalesType, Sparsec_ThreadScalesType]>>:$scale,
+    Optional<Sparsec_RowScalesType>:$rows, I64Attr:$column);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = [{
     $part (`times` $scale^ `:` type($scale))? (`rows` `(` $rows^ `:` qualified(type($rows)) `)`)? `to` $accumulator

@@ -102,6 +102,17 @@ def Sparsec_ColumnScalesType : Sparsec_Type<"ColumnScales", "column_scales"> {
   let assemblyFormat = "`<` $columns `>`";
 }
 
+def Sparsec_ThreadScalesType : Sparsec_Type<"ThreadScales", "thread_scales"> {
+  let summary = "The same where each thread holds those of its own columns.";
+  let description = [{
+    ```mlir
+    !sparsec.thread_scales<64>
+    ```
+  }];
+  let parameters = (ins "int64_t":$columns);
+  let assemblyFormat = "`<` $columns `>`";
+}
+
 def Sparsec_RowScalesType : Sparsec_Type<"RowScales", "row_scales"> {
   let summary = "A factor for each row of an accumulator of a warpgroup, in registers.";
   let description = [{

@@ -182,7 +182,7 @@ static LogicalResult verifySharers(ProgramOp program, ArrayRef<RoleOp> sharers) 
     return success();
   int64_t most = int64_t(program.getSchedule().getConcurrentTiles()) > 1 ? 1 : RoleOp::warpsOfWarpgroup, warps = 0;
   for (RoleOp sharer : sharers)
-    warps += sharer.getWarps();
+    warps += sharer.getWarps() * int64_t(program.getSchedule().getSlices());
   // program_c7
   if (warps > most)
     return first.emitOpError("expects roles of one thread that follow one another, and roles of warps behind them, to "

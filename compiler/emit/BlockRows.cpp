@@ -31,6 +31,7 @@ bool BlockRows::emit(Operation &op) {
       })
       .Case([&](ColumnScalesOp scales) { return emitColumnScales(scales), true; })
       .Case([&](CopyScalesOp copy) { return emitCopyScales(copy), true; })
+      .Case([&](StagedScalesOp scales) { return emitStagedScales(scales), true; })
       .Case([&](RowScalesOp scales) { return emitRowScales(scales), true; })
       .Case([&](StoreOp store) { return emitStore(store), true; })
       .Default(false);
@@ -74,7 +75,11 @@ void BlockRows::emitColumnScales(ColumnScalesOp op) {
 /// A block that K cuts may have parts beyond K, whose sums are zero.
 bool BlockRows::mayHavePartsBeyondK() { return context.matrix.getBlockColumns() > SPARSEC_X_SCALE_DEPTH; }
 
-/// Each thread of a warp copies the scale of one of every 32 columns: neighbours in the slot, rows of the tensor.
+/// The last buffer of a ring.
+static int64_t ofScales(TypedValue<RingType> ring) { return int64_t(ring.getType().getBuffers().size()) - 1; }
+
+/// Each thread of a warp copies the scale of one of every 32 columns: neighbours in the slot, rows of the tensor. It
+/// arrives at the slot's barrier when its copies do.
 void BlockRows::emitCopyScales(CopyScalesOp op) {
   constexpr int64_t scaleBytes = 4, mostCopies = 4;
   int64_t argument = cast<BlockArgument>(op.getXScale()).getArgNumber();
@@ -88,9 +93,10 @@ void BlockRows::emitCopyScales(CopyScalesOp op) {
     part = b.minimum(part, b.sub(parts, 1));
   }
   Ring &ring = program.ringOf(op.getRing());
-  Value slot = ring.slotPointer(/*buffer=*/0, program.slotOf(op.getCursor()).slot);
+  const int64_t buffer = ofScales(op.getRing());
+  Value number = program.slotOf(op.getCursor()).slot, slot = ring.slotPointer(buffer, number);
   // A role that copies has registers for few addresses: it computes some at a time, in a loop that stays one.
-  int64_t columns = ring.bufferColumns(0), step = mostCopies * warpLanes;
+  int64_t columns = ring.bufferColumns(buffer), step = mostCopies * warpLanes;
   while (columns % step != 0)
     step -= warpLanes;
   b.forLoop(b.i32(0), ptx::opaque(b, b.i32(columns)), b.i32(step), {}, [&](Value first, ValueRange) {
@@ -101,13 +107,33 @@ void BlockRows::emitCopyScales(CopyScalesOp op) {
     }
     return Values();
   });
+  ptx::copyAsyncArrive(b, ring.fullBarrier(number));
+}
+
+/// A thread has sums in two neighbours of every 8 columns.
+void BlockRows::emitStagedScales(StagedScalesOp op) {
+  constexpr int64_t threadsOfGroup = 4, columnsOfThread = 2, columnsOfGroup = 8;
+  Type f32 = b.getF32Type();
+  Value slot = program.ringOf(op.getRing()).slotPointer(ofScales(op.getRing()), program.slotOf(op.getCursor()).slot);
+  Value inGroup = b.modulo(context.thread, threadsOfGroup);
+  Value first = b.elementPointer(slot, f32, b.add(values.one(op.getAt()), b.mul(inGroup, columnsOfThread)));
+  Value scale = values.one(op.getScale());
+  Values scales;
+  for (int64_t column = 0; column < op.getType().getColumns(); column += columnsOfGroup) {
+    Value pair = b.load(VectorType::get(columnsOfThread, f32), b.elementPointer(first, f32, b.i32(column)));
+    for (int64_t i = 0; i < columnsOfThread; ++i) {
+      Value element = LLVM::ExtractElementOp::create(b, pair, b.i32(i));
+      scales.push_back(scale ? b.mulF(element, scale) : element);
+    }
+  }
+  values.set(op, scales);
 }
 
 /// A warp of a warpgroup has 16 of every 64 rows, and a thread of it two of them (AccumulatorFragment).
 void BlockRows::emitRowScales(RowScalesOp op) {
   constexpr int64_t threadsOfRow = 4, rowsOfHalf = 8;
   Type f32 = b.getF32Type();
-  Value slot = program.ringOf(op.getRing()).slotPointer(/*buffer=*/0, program.slotOf(op.getCursor()).slot);
+  Value slot = program.ringOf(op.getRing()).slotPointer(ofScales(op.getRing()), program.slotOf(op.getCursor()).slot);
   Value warp = b.divide(program.threadInGroup, warpLanes), lane = b.modulo(program.threadInGroup, warpLanes);
   Value row = b.add(b.mul(warp, rowsOfSlab), b.divide(lane, threadsOfRow));
   Value first = b.elementPointer(slot, f32, b.add(values.one(op.getAt()), row));

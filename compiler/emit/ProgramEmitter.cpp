@@ -103,13 +103,15 @@ void ProgramEmitter::initBarriers() {
 }
 
 /// Arrivals by which a slot of a ring is full: one of the role of one thread that posts it, or of every group of a role
-/// of warps.
+/// of warps; one of every thread of the warp that copies scales.
 int64_t ProgramEmitter::postsOf(RingOp ring) {
-  int64_t posts = 1;
+  int64_t posts = 0, copies = 0;
   for (Operation *user : ring->getUsers())
-    if (auto role = user->getParentOfType<RoleOp>(); isa<PostOp>(user) && role.getUnit() == RoleUnit::warp)
-      posts = role.getCount();
-  return posts;
+    if (isa<CopyScalesOp>(user))
+      copies = warpLanes;
+    else if (auto role = user->getParentOfType<RoleOp>(); isa<PostOp>(user))
+      posts = role.getUnit() == RoleUnit::warp ? int64_t(role.getCount()) : 1;
+  return std::max<int64_t>(posts + copies, 1);
 }
 
 /// Arrivals of this CTA by which a slot of a ring is released: one of every group, or of every warp (see RingOp).
@@ -134,8 +136,7 @@ bool ProgramEmitter::areThreadsReading(RingOp ring) {
   bool areReading = ring.getMessages();
   context.program.walk(
       [&](LoadFragmentOp load) { areReading |= load.getView().getDefiningOp<ViewOp>().getRing() == ring.getResult(); });
-  context.program.walk([&](RowScalesOp scales) { areReading |= scales.getRing() == ring.getResult(); });
-  return areReading;
+  return areReading || llvm::any_of(ring->getUsers(), llvm::IsaPred<RowScalesOp, StagedScalesOp>);
 }
 
 /// A copy with multicast writes into the slots of all CTAs of the cluster: all have to release them.
@@ -189,12 +190,12 @@ void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup)
       b.ifThen(isWarpOfRole(role), [&] { emitBlock(body); });
     else
       emitBlock(body);
-    firstWarp += role.getWarps();
+    firstWarp += role.getWarps() * partsOfCta(context.schedule);
   }
 }
 
 /// Each of the tiles side by side in a CTA, or of the slices of its tile, has `count` warpgroups of the role, one after
-/// the other. In a role of one thread, each has one warp.
+/// the other, or as many warps. In a role of one thread, each has one warp.
 void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup, int64_t firstWarp) {
   Value inRole = b.sub(warpgroup, firstWarpgroup);
   if (role.getUnit() == RoleUnit::warp)
@@ -212,16 +213,16 @@ void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup, int64_t fir
 }
 
 Value ProgramEmitter::isThreadOfRole(int64_t firstWarp) {
-  const int64_t parts = partsOfCta(context.schedule);
-  if (parts == 1)
+  if (partsOfCta(context.schedule) == 1)
     return b.equal(context.thread, warpLanes * firstWarp);
-  Value isFirstLane = b.equal(b.bitAnd(context.thread, warpLanes - 1), 0);
-  return b.logicalAnd(isFirstLane, b.less(tileOfCta, parts));
+  Value lane = b.bitAnd(context.thread, warpLanes - 1);
+  return b.logicalAnd(b.equal(lane, 0), b.less(tileOfCta, partsOfCta(context.schedule)));
 }
 
 /// Warps in front of those of the role have negative numbers in it.
 Value ProgramEmitter::isWarpOfRole(RoleOp role) {
-  return b.compare(arith::CmpIPredicate::ult, group, b.i32(role.getCount()));
+  const int64_t parts = partsOfCta(context.schedule), count = parts == 1 ? int64_t(role.getCount()) : parts;
+  return b.compare(arith::CmpIPredicate::ult, parts == 1 ? group : tileOfCta, b.i32(count));
 }
 
 //===----------------------------------------------------------------------===//
@@ -567,13 +568,14 @@ Values ProgramEmitter::scalesOfRows(PromoteOp op) {
 /// The scales of the `count` columns of a part in which a thread has sums; null where there are none. BlockRows has the
 /// places of those of columns.
 Values ProgramEmitter::scalesOfColumns(PromoteOp op, int64_t count) {
-  if (!op.getScale() || !isa<ColumnScalesType>(op.getScale().getType()))
+  if (!op.getScale() || op.getScale().getType().isF32())
     return Values(count, values.one(op.getScale()));
   constexpr int64_t groupsOfWarp = 8;
+  const bool areOwn = isa<ThreadScalesType>(op.getScale().getType());
   ArrayRef<Value> held = values.of(op.getScale());
   Values scales;
   for (int64_t number = 0; number < count; ++number)
-    scales.push_back(ptx::fromGroup(b, held[number / groupsOfWarp], number % groupsOfWarp));
+    scales.push_back(areOwn ? held[number] : ptx::fromGroup(b, held[number / groupsOfWarp], number % groupsOfWarp));
   return scales;
 }
 

@@ -42,6 +42,7 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
           result.append(elementCount(fragment) / threadsOfGroup() / elementsOfRegister, i32);
         })
         .Case([&](ColumnScalesType scales) { result.append(columnScaleCount(scales), f32); })
+        .Case([&](ThreadScalesType scales) { result.append(threadScaleCount(scales), f32); })
         .Case([&](RowScalesType scales) { result.append(slabs(scales.getRows()) * rowsOfThread, f32); })
         .Case([&](StepType step) { result.append(step.getValues(), i32); })
         .Case([&](SoftmaxStateType) { result.append(2 * rowsOfThread, f32); }) // m and l
@@ -70,6 +71,11 @@ Values ProgramValues::sums(Value accumulator) const {
 
 int64_t ProgramValues::columnScaleCount(ColumnScalesType type) const {
   return llvm::divideCeil(type.getColumns(), warpLanes);
+}
+
+int64_t ProgramValues::threadScaleCount(ThreadScalesType type) {
+  constexpr int64_t threadsOfColumns = 4;
+  return type.getColumns() / threadsOfColumns;
 }
 
 int64_t ProgramValues::slabs(int64_t rows) const {

@@ -34,6 +34,7 @@ public:
   KernelBuilder::Values zeroSums(mlir::Type type) const;
   /// The f32 of a thread of scales of columns.
   int64_t columnScaleCount(ColumnScalesType type) const;
+  static int64_t threadScaleCount(ThreadScalesType type);
   /// Those of a slab follow one another: rows of which a thread of each warp has two.
   int64_t slabs(AccumulatorType type) const { return slabs(type.getRows()); }
   int64_t slabs(int64_t rows) const;

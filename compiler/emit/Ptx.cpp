@@ -347,6 +347,9 @@ void ptx::copyAsync4(KernelBuilder &b, Value destination, Value source, Value by
   NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(4),
                           NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CA), bytes);
 }
+void ptx::copyAsyncArrive(KernelBuilder &b, Value barrier) {
+  inlineAsm(b, {}, {barrier}, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r", Effects::memory);
+}
 void ptx::copyAsyncCommit(KernelBuilder &b) { NVVM::CpAsyncCommitGroupOp::create(b); }
 void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {
   NVVM::CpAsyncWaitGroupOp::create(b, b.getI32IntegerAttr(pending));

@@ -139,6 +139,8 @@ Values mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c);
 void copyAsync16(KernelBuilder &b, Value destination, Value source, bool inL1, Value bytes = {});
 /// The same for 4 bytes.
 void copyAsync4(KernelBuilder &b, Value destination, Value source, Value bytes = {});
+/// Arrives at a barrier, which counts this thread, when all copies of the thread before are there.
+void copyAsyncArrive(KernelBuilder &b, Value barrier);
 void copyAsyncCommit(KernelBuilder &b);
 void copyAsyncWait(KernelBuilder &b, int64_t pending);
 

@@ -460,7 +460,7 @@ Value SddmmWarps::multiplyTile(ImplicitLocOpBuilder &b, const Tile &tile, Value 
     }
   };
   auto nothing = [](Value, ValueRange) { return Values(); };
-  auto product = [&](Value, Value slot, Value sum, function_ref<void()> meet) {
+  auto product = [&](Value, Value slot, ValueRange, Value sum, function_ref<void()> meet) {
     meet();
     return multiplyStep(b, slot, sum, hasBlocks);
   };

@@ -404,7 +404,7 @@ Value SpgemmWarps::multiplyPairs(ImplicitLocOpBuilder &b, const Tile &tile) {
     Value next = arith::MinSIOp::create(b, add(b, number, 1), last);
     return readPair(b, add(b, tile.first, divide(b, next, steps()))).values();
   };
-  auto product = [&](Value, Value slot, Value sum, function_ref<void()> meet) -> Value {
+  auto product = [&](Value, Value slot, ValueRange, Value sum, function_ref<void()> meet) -> Value {
     meet();
     return ProductOp::create(b, sumType(), viewOfA, slot, viewOfB, slot, sum, depth);
   };

@@ -389,11 +389,11 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   const int64_t mostDepth = hasLines && shape.lines == Lines::Whole ? depthOfLine : shape.depth;
   schedule.tileK = info.isRepeated ? narrowDepth(problem, info, mostDepth) : stageDepth(info, problem);
   schedule.consumersN = shape.consumersN;
-  schedule.slices = swapsOperands(schedule, problem.hasXScale) ? 1 : shape.slices;
+  schedule.slices = shape.slices;
   if (schedule.tileK == 0 || (!info.isRepeated && schedule.tileK < shape.depth))
     return std::nullopt;
   // As many bytes have to be in flight, however small a stage is and however many slices have a ring.
-  int64_t mostStages = shape.mostStages * shape.slices / schedule.slices;
+  int64_t mostStages = shape.mostStages;
   if (!info.isRepeated)
     mostStages = mostStages * bytesOfStageRow / (schedule.tileK * bytesOf(problem.elementType));
   // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.

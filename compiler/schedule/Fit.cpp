@@ -360,13 +360,11 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
 static Fit checkSlices(const Schedule &schedule, const ProblemDescription &problem) {
   if (schedule.slices == 1)
     return {};
-  constexpr int64_t sumBytes = 4;
-  const bool swaps = swapsOperands(schedule, problem.hasXScale);
-  if (schedule.walk != TileWalk::Blocks || problem.tileColumns != 0 || schedule.cluster != 1 || swaps)
-    return broken(Limit::Geometry, "expects slices to be 1, but for spmm by block rows without clusters, and by wgmma "
-                                   "without scales of X");
-  if (hasProducer(schedule))
-    return {};
+  constexpr int64_t sumBytes = 4, warpsOfProducers = 4;
+  if (schedule.walk != TileWalk::Blocks || problem.tileColumns != 0 || schedule.cluster != 1)
+    return broken(Limit::Geometry, "expects slices to be 1, but for spmm by block rows without clusters");
+  if (hasProducer(schedule)) // each slice has a warp of the producers, and one that copies scales of X
+    return inRange("slices", schedule.slices, 1, problem.hasXScale ? warpsOfProducers / 2 : warpsOfProducers);
   const int64_t ring =
       schedule.stages * (schedule.tileM + schedule.tileN) * schedule.tileK * bytesOf(problem.elementType);
   return firstBroken({inRange("consumers_m", schedule.consumersM, 1, 1),

@@ -91,7 +91,9 @@ int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
   return schedule.tileK > blockColumns ? schedule.tileK / blockColumns : 1;
 }
 
-bool sparsec::swapsOperands(const Schedule &schedule, bool hasXScale) { return hasXScale && hasProducer(schedule); }
+bool sparsec::swapsOperands(const Schedule &schedule, bool hasXScale) {
+  return hasXScale && hasProducer(schedule) && schedule.slices == 1;
+}
 
 int64_t sparsec::promotedColumns(const Schedule &schedule, bool hasXScale) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);

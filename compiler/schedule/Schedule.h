@@ -126,7 +126,7 @@ int64_t chunks(const Schedule &schedule, int64_t blockColumns);
 int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
 
 /// Whether a product has X as its A operand. The columns of X are then rows of the accumulators, and so a thread has
-/// few scales of X. Every consumer has all rows of the tile.
+/// few scales of X. Every consumer has all rows of the tile. Slices have so few columns that it does not matter.
 bool swapsOperands(const Schedule &schedule, bool hasXScale);
 
 /// The columns of a consumer that are multiplied at a time where sums have two levels: the largest divisor whose sums

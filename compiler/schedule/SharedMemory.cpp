@@ -87,7 +87,9 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
   switch (schedule.walk) {
   case TileWalk::Blocks:
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
-    if (problem.hasXScale && hasProducer(schedule))
+    if (problem.hasXScale && hasProducer(schedule) && !swapsOperands(schedule, problem.hasXScale))
+      needs.rings.front().bufferBytes.push_back(schedule.tileN * scaleBytes);
+    if (swapsOperands(schedule, problem.hasXScale))
       needs.rings.push_back(ring(scaleStages(schedule.tileN), {schedule.tileN * scaleBytes}));
     break;
   case TileWalk::Windows:

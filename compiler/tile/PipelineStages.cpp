@@ -6,6 +6,7 @@
 #include "AttentionWarps.h"
 #include "Passes.h"
 #include "RoleBuilding.h"
+#include "ScheduleAttribute.h"
 #include "SpmmRoles.h"
 #include "SpmmScaledRoles.h"
 #include "SpmmWarps.h"
@@ -40,7 +41,8 @@ private:
   static void splitSpmm(ProgramOp program) {
     bool hasXScale = false;
     program.walk([&](ChainOp chain) { hasXScale |= bool(chain.getXScale()); });
-    hasXScale ? splitScaledSpmmRoles(program) : splitSpmmRoles(program);
+    const bool swaps = swapsOperands(toSchedule(program.getSchedule()), hasXScale);
+    swaps ? splitScaledSpmmRoles(program) : splitSpmmRoles(program);
   }
 };
 

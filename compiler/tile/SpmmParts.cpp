@@ -18,7 +18,7 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
 
 /// Lines of memory that threads copy hold rows of one block. Shared memory takes a line at a time where it has the same
 /// order: blocks that lie side by side are strips.
-void SpmmParts::makeRing() {
+void SpmmParts::makeRing(bool hasScales) {
   const bool hasStrips = schedule.getCopy() != Copy::tma && !matrix.getTransposed();
   SmallVector<Type> buffers = llvm::map_to_vector(loads, [&](LoadOp load) -> Type {
     BufferType type = load.getType();
@@ -26,6 +26,8 @@ void SpmmParts::makeRing() {
     return bufferOf(schedule, type.getRows(), type.getColumns(), type.getElementType(),
                     hasStrips && isMatrix ? matrix.getBlockColumns() : 0);
   });
+  if (hasScales)
+    buffers.push_back(BufferType::get(b.getContext(), /*rows=*/1, schedule.getTileN(), b.getF32Type()));
   ring = sparsec::makeRing(b, schedule, buffers);
 }
 
@@ -115,8 +117,8 @@ Value SpmmParts::scaleOfPart(Value first, const Chunk &chunk) {
 Value SpmmParts::addProducts(Value sum, function_ref<Value(int64_t part)> scaleOf,
                              function_ref<Value(int64_t part)> multiply) {
   for (int64_t part = 0; part < partCount(); ++part) {
-    Value scale = scaleOf(part);
-    sum = named(PromoteOp::create(b, multiply(part), sum, scale, /*rows=*/Value(), part * columnsOfPart()), "sum");
+    Value product = multiply(part);
+    sum = named(PromoteOp::create(b, product, sum, scaleOf(part), /*rows=*/Value(), part * columnsOfPart()), "sum");
   }
   return sum;
 }

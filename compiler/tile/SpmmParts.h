@@ -20,7 +20,8 @@ protected:
   };
   using Values = llvm::SmallVector<mlir::Value>;
 
-  void makeRing();
+  /// With `hasScales`, the last buffer of a slot has a scale for each column of the tile.
+  void makeRing(bool hasScales = false);
   /// The tile loop. The body gives what is carried. A slice has some of the blocks of a tile.
   void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
   Tile sliceOf(const Tile &tile);
@@ -44,7 +45,7 @@ protected:
   /// the block.
   mlir::Value scaleOfPart(mlir::Value first, const Chunk &chunk);
   /// Adds the complete products of the parts to the sum, times their scales where there are any. Both functions get the
-  /// part's number.
+  /// part's number, and that of the scale comes behind the product.
   mlir::Value addProducts(mlir::Value sum, mlir::function_ref<mlir::Value(int64_t part)> scaleOf,
                           mlir::function_ref<mlir::Value(int64_t part)> multiply);
   /// Coordinates in X, as K x N or as N x K.

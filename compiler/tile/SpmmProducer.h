@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The producer of a product with block rows for TMA, and the walks that it shares with consumers.
+// The producers of a product with block rows for TMA, and the walks that they share with consumers.
 
 #ifndef SPARSEC_COMPILER_TILE_SPMMPRODUCER_H
 #define SPARSEC_COMPILER_TILE_SPMMPRODUCER_H
@@ -20,10 +20,14 @@ protected:
   mlir::Value hasBlocks(const Tile &tile);
   /// The role that copies A and X of each step into the next slot.
   void makeProducer();
+  /// The role that copies the scales of X into the next slot of a ring, one slot for so many chunks of a block.
+  void makeScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
 
 private:
   void build();
   void copyStep(const Tile &tile, mlir::Value block, mlir::Value column, int64_t chunk, mlir::Value cursor);
+  void buildScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
+  mlir::Value bytesOfCopies();
 };
 
 } // namespace sparsec

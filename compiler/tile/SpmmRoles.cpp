@@ -8,7 +8,7 @@
 // so that one product is always in flight. With sums of two levels (fp8), it multiplies some of its columns at a time,
 // and adds each product to the sum when it is complete. The other warpgroup multiplies meanwhile. Before it adds the
 // last product of a step, it tests whether the next slot is full, so that it has the answer when it comes to wait for
-// it.
+// it. Where X has scales, those of the columns are in the slot too, and a warp copies them.
 
 #include "SpmmRoles.h"
 
@@ -45,15 +45,19 @@ private:
     SmallVector<Value> values() const { return {sum, cursor, isFull}; }
   };
   Step multiplyInParts(Value a, ValueRange partsOfX, const Step &step, int64_t depth, Value scale);
+  Values readScales(Value slot, Value scale);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
 
 void SpmmRoles::run() {
   b.setInsertionPoint(tileLoop);
-  makeRing();
+  const bool hasXScale = bool(chain.getXScale());
+  makeRing(/*hasScales=*/hasXScale);
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(); });
   makeProducer();
+  if (hasXScale)
+    makeScaleProducer(ring, /*chunksOfSlot=*/1);
   tileLoop.erase();
 }
 
@@ -140,11 +144,14 @@ SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const S
     WaitOp::create(b, TypeRange(), ring, step.cursor);
   }
   Step next;
+  Values scales(partCount(), scale);
   next.sum = addProducts(
-      step.sum, [&](int64_t) { return scale; },
+      step.sum, [&](int64_t number) { return scales[number]; },
       [&](int64_t number) -> Value {
         Value x = partsOfX[number];
         Value product = ProductOp::create(b, pending, a, step.cursor, x, step.cursor, /*accumulator=*/Value(), depth);
+        if (number == 0 && chain.getXScale())
+          scales = readScales(step.cursor, scale);
         Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
         if (x == partsOfX.back()) {
           ReleaseOp::create(b, ring, step.cursor, /*condition=*/Value());
@@ -154,6 +161,16 @@ SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const S
         return part;
       });
   return next;
+}
+
+/// The scales of X of the group's columns, for each part, times that of the block.
+SmallVector<Value> SpmmRoles::readScales(Value slot, Value scale) {
+  Value first = partOfGroup().column;
+  auto type = ThreadScalesType::get(b.getContext(), columnsOfPart());
+  Values scales;
+  for (int64_t part = 0; part < partCount(); ++part)
+    scales.push_back(StagedScalesOp::create(b, type, ring, slot, add(b, first, part * columnsOfPart()), scale));
+  return scales;
 }
 
 } // namespace

@@ -4,13 +4,7 @@
 // the rows of the accumulators: the program computes Y^T = X^T W^T, with X as the A operand. A group has some columns
 // of the tile and all its rows, in parts that are multiplied one after the other, each with an accumulator of its own.
 //
-// A row of the scales belongs to a column of X, so that each scale that a part of K needs is in a sector of its own.
-// One warp copies them for all groups, to a ring of their own:
-//
-//   acquire a slot; start its copies; wait for the oldest copies on their way; post their slot
-//
-// so that the copies of all slots but one are on their way. A group reads its few scales of a slot while it multiplies
-// its first part, and releases the slot at once.
+// A group reads its few scales of a slot while it multiplies its first part, and releases the slot at once.
 
 #include "SpmmScaledRoles.h"
 
@@ -45,9 +39,6 @@ private:
   };
 
   void makeScaleRing();
-  void buildScaleProducer();
-  void copyScales(const Tile &tile, Value column, int64_t chunk, Value slot);
-  Values postAndNext(Value slot);
   void buildConsumer();
   State zeroSums(Value slot, Value scaleSlot);
   State multiplyRow(const Tile &tile, Value w, ValueRange partsOfX, const State &begin);
@@ -87,7 +78,7 @@ void SpmmScaledRoles::run() {
   makeScaleRing();
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(); });
   makeProducer();
-  makeRole(b, "scales", RoleUnit::warp, 1, schedule.getProducerRegisters(), [&] { buildScaleProducer(); });
+  makeScaleProducer(scaleRing, chunksOfScale());
   tileLoop.erase();
 }
 
@@ -97,57 +88,6 @@ void SpmmScaledRoles::makeScaleRing() {
   auto type = RingType::get(b.getContext(), scaleStages(schedule.getTileN()), SmallVector<Type>{buffer});
   scaleRing = RingOp::create(b, type, b.getStringAttr("scale_ring"), /*messages=*/false);
 }
-
-//===----------------------------------------------------------------------===//
-// Scales
-//===----------------------------------------------------------------------===//
-
-void SpmmScaledRoles::buildScaleProducer() {
-  const int64_t mostOnTheirWay = scaleStages(schedule.getTileN()) - 1;
-  const int64_t scalesOfBlock = llvm::divideCeil(int64_t(blockLoop.getChunks()), chunksOfScale());
-  Value begin = CursorOp::create(b, scaleRing);
-  walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
-    Value first = named(carried[0], "scale_slot");
-    auto loop = walk(tile, {first, first}, [&](Value position, Value, Value column, ValueRange carried) {
-      Value slot = named(carried[0], "scale_slot"), oldest = named(carried[1], "oldest");
-      Value started = multiply(b, arith::SubIOp::create(b, position, tile.firstBlock), scalesOfBlock);
-      for (int64_t scale = 0; scale < scalesOfBlock; ++scale) {
-        copyScales(tile, column, scale * chunksOfScale(), slot);
-        AwaitCopiesOp::create(b, mostOnTheirWay);
-        Value isThere =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::sge, add(b, started, scale), i32(b, mostOnTheirWay));
-        oldest = carryIf(b, isThere, oldest, [&] { return postAndNext(oldest); }).front();
-        slot = NextOp::create(b, scaleRing, slot);
-      }
-      return Values{slot, oldest};
-    });
-    AwaitCopiesOp::create(b, /*outstanding=*/0);
-    Value blocks = arith::SubIOp::create(b, tile.endBlock, tile.firstBlock);
-    Value left = arith::MinSIOp::create(b, multiply(b, blocks, scalesOfBlock), i32(b, mostOnTheirWay));
-    auto rest = scf::ForOp::create(b, i32(b, 0), left, i32(b, 1), loop.getResult(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(rest.getBody());
-    scf::YieldOp::create(b, postAndNext(named(rest.getRegionIterArgs().front(), "oldest")));
-    return {loop.getResult(0)};
-  });
-}
-
-void SpmmScaledRoles::copyScales(const Tile &tile, Value column, int64_t chunk, Value slot) {
-  AcquireOp::create(b, scaleRing, slot);
-  auto group = CopyGroupOp::create(b, /*condition=*/Value());
-  OpBuilder::InsertionGuard guard(b);
-  b.createBlock(&group.getBody());
-  CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)), scaleRing, slot);
-}
-
-SmallVector<Value> SpmmScaledRoles::postAndNext(Value slot) {
-  PostOp::create(b, scaleRing, slot, /*messages=*/ValueRange(), /*empty=*/true);
-  return {NextOp::create(b, scaleRing, slot)};
-}
-
-//===----------------------------------------------------------------------===//
-// Consumer
-//===----------------------------------------------------------------------===//
 
 void SpmmScaledRoles::buildConsumer() {
   Value w = named(viewOfA(i32(b, 0)), "w");

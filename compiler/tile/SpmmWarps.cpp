@@ -92,22 +92,24 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
   auto advance = [&](Value, ValueRange step) -> Values {
     return {NextStepOp::create(b, walk, step.front(), /*reads=*/false).getResult()};
   };
-  auto product = [&](Value number, Value slot, Value sum, function_ref<void()> meet) {
-    Values scales = x ? Values() : scalesOfStep(tile, number);
+  // A scale of a block takes one load, whose latency the copies hide. One of X needs the block's column first.
+  auto load = [&](Value number) { return chain.getXScale() ? scalesOfStep(tile, number) : Values(); };
+  auto product = [&](Value number, Value slot, ValueRange loaded, Value sum, function_ref<void()> meet) {
+    Values scales = chain.getXScale() ? Values(loaded) : scalesOfStep(tile, number);
     meet();
     return multiplyStep(slot, scales, sum);
   };
-  return WarpSteps(b, schedule, ring, count).run(begin, first, {"step"}, sumType(), copies, advance, product);
+  return WarpSteps(b, schedule, ring, count).run(begin, first, {"step"}, sumType(), copies, advance, product, load);
 }
 
-/// The scales of the parts, null where there are none. A step has several blocks only then.
+/// The scales of the parts, if there are any. A step has several blocks only where there are none.
 SpmmParts::Values SpmmWarps::scalesOfStep(const Tile &tile, Value number) {
   if (!chain.getScales() && !chain.getXScale())
-    return Values(partCount());
+    return {};
   Value block = add(b, tile.firstBlock, divide(b, number, blockLoop.getChunks()));
   Chunk chunk = {{}, {}, scaleOf(block)};
   if (!chain.getXScale())
-    return Values(partCount(), chunk.scale);
+    return {chunk.scale};
   chunk.blockColumn = BlockColumnOp::create(b, b.getI32Type(), blockLoop.getMatrix(), block);
   chunk.number = remainder(b, number, blockLoop.getChunks());
   Value first = add(b, tile.at.column, part.column);
@@ -128,7 +130,7 @@ Value SpmmWarps::multiplyStep(Value slot, ValueRange scales, Value sum) {
     return product(sumType(), x, sum);
   Type type = AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfPart());
   return addProducts(
-      sum, [&](int64_t part) { return scales[part]; },
+      sum, [&](int64_t part) { return scales.empty() ? Value() : scales[scales.size() == 1 ? 0 : part]; },
       [&](int64_t part) { return product(type, partsOfX[part], /*accumulator=*/Value()); });
 }
 

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace sparsec;
 
 Value WarpSteps::run(Value begin, ValueRange inits, ArrayRef<StringRef> names, Type sumType, Copies copies,
-                     Advance advance, Product product) {
+                     Advance advance, Product product, Load load) {
   SmallVector<StringRef> namesOfCopies{"free_slot"};
   llvm::append_range(namesOfCopies, names);
   Values copied{begin};
@@ -17,23 +17,32 @@ Value WarpSteps::run(Value begin, ValueRange inits, ArrayRef<StringRef> names, T
   copied = loop(i32(b, ahead), copied, namesOfCopies,
                 [&](Value number, ValueRange carried) { return startCopies(number, carried, copies, advance); });
 
+  Values loaded = load ? load(i32(b, 0)) : Values();
+  const size_t loadedCount = loaded.size();
   Values state{begin};
   llvm::append_range(state, copied);
+  llvm::append_range(state, loaded);
   state.push_back(ZeroOp::create(b, sumType));
   SmallVector<StringRef> namesOfSteps{"slot"};
   llvm::append_range(namesOfSteps, namesOfCopies);
+  namesOfSteps.append(loadedCount, "loaded");
   namesOfSteps.push_back("sum");
   Values finished = loop(count, state, namesOfSteps, [&](Value number, ValueRange carried) {
-    Value slot = carried.front();
-    Values next;
+    Value slot = carried.front(), sum = carried.back();
+    ValueRange ofCopies = carried.slice(1, copied.size()), loaded = carried.slice(1 + copied.size(), loadedCount);
+    // The last step loads its own values once more.
+    Values next, later;
+    if (load)
+      later = load(arith::MinSIOp::create(b, add(b, number, 1), add(b, count, -1)));
     auto meet = [&] {
       if (isAsynchronous)
         AwaitCopiesOp::create(b, ahead - 1);
       BarrierOp::create(b, /*group=*/isSlice);
-      next = startCopies(add(b, number, ahead), carried.drop_front().drop_back(), copies, advance);
+      next = startCopies(add(b, number, ahead), ofCopies, copies, advance);
     };
-    Value sum = product(number, slot, carried.back(), meet);
+    sum = product(number, slot, loaded, sum, meet);
     next.insert(next.begin(), NextOp::create(b, ring, slot));
+    llvm::append_range(next, later);
     next.push_back(sum);
     return next;
   });

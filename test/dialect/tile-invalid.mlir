@@ -628,7 +628,7 @@ gpu.module @kernels {
     %zero = arith.constant 0 : i32
     %scales = sparsec.ring : <2, [!sparsec.buffer<2, 256, f32>]>
     %c = sparsec.cursor %scales : <2, [!sparsec.buffer<2, 256, f32>]>
-    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring with one buffer, a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<2, 256, f32>]>'}}
+    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring whose last buffer is a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<2, 256, f32>]>'}}
     sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<2, 256, f32>]>
   }
 }
@@ -641,7 +641,7 @@ gpu.module @kernels {
     %zero = arith.constant 0 : i32
     %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f16>]>
     %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f16>]>
-    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring with one buffer, a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f16>]>'}}
+    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring whose last buffer is a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f16>]>'}}
     sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f16>]>
   }
 }
@@ -649,13 +649,26 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @copy_scales_c2_buffers attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @staged_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
     %zero = arith.constant 0 : i32
-    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>
-    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>
-    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring with one buffer, a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>'}}
-    sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    // expected-error @+1 {{'sparsec.staged_scales' op expects a multiple of 8 columns, but got 12}}
+    %rows = sparsec.staged_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <12>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @staged_scales_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    // expected-error @+1 {{'sparsec.staged_scales' op expects a ring whose last buffer is a row of at least 320 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>'}}
+    %rows = sparsec.staged_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <320>
   }
 }
 
@@ -680,7 +693,7 @@ gpu.module @kernels {
     %zero = arith.constant 0 : i32
     %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
     %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
-    // expected-error @+1 {{'sparsec.row_scales' op expects a ring with one buffer, a row of at least 320 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>'}}
+    // expected-error @+1 {{'sparsec.row_scales' op expects a ring whose last buffer is a row of at least 320 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>'}}
     %rows = sparsec.row_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <320>
   }
 }

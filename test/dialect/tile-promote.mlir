@@ -4,7 +4,8 @@
 
 // A product of two fp8 types, whose sum starts at zero; its result is added to half of the columns, and times the scale of a block
 // to the other half. Then each of its columns has a scale, and then each of its rows, from a slot that the warp of
-// another role filled. A product may start at zero in the registers of another one.
+// another role filled. A product may start at zero in the registers of another one. Scales of columns may come from a
+// slot too.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2,
                               consumers_m = 1, consumers_n = 1>
@@ -69,6 +70,23 @@ gpu.module @kernels {
       // CHECK: sparsec.copy_scales %{{.*}}[%{{.*}}, %{{.*}}] to %scale_ring[%{{.*}}] : tensor<?x?xf32>, ![[SCALES]]
       sparsec.copy_scales %x_scale[%first, %number] to %scale_ring[%c]
           : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>
+    }
+  }
+
+  // CHECK: sparsec.program @staged
+  sparsec.program @staged attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
+  ^bb0(%scale: f32):
+    %scale_ring = sparsec.ring {name = "scale_ring"} : <8, [!sparsec.buffer<1, 64, f32>]>
+    sparsec.role "consumer" warpgroup(1) registers(0) {
+      %slot = sparsec.cursor %scale_ring : <8, [!sparsec.buffer<1, 64, f32>]>
+      %c0 = arith.constant 0 : i32
+      // CHECK: sparsec.staged_scales %scale_ring[%{{.*}}] at(%{{.*}}) times %{{.*}} : !{{.*}} -> <64>
+      // CHECK-NEXT: sparsec.staged_scales %scale_ring[%{{.*}}] at(%{{.*}}) : !{{.*}} -> <64>
+      %own = sparsec.staged_scales %scale_ring[%slot] at(%c0) times %scale : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
+      %alone = sparsec.staged_scales %scale_ring[%slot] at(%c0) : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
+      // CHECK: sparsec.promote %{{.*}} times %{{.*}} : !sparsec.thread_scales<64> to %{{.*}} {column = 0 : i64} : <64, 64>, <64, 64>
+      %part = sparsec.zero : !sparsec.accumulator<64, 64>
+      %sum = sparsec.promote %part times %own : !sparsec.thread_scales<64> to %part {column = 0 : i64} : <64, 64>, <64, 64>
     }
   }
 }

@@ -57,6 +57,19 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @program_c7_slices attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 3>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects roles of one thread that follow one another, and roles of warps behind them, to have at most 4 warps, but got 6}}
+    sparsec.role "producer" thread(1) registers(0) {
+    }
+    sparsec.role "scales" warp(1) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @barrier_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>):
     sparsec.role "consumer" warpgroup(1) registers(0) {

@@ -1,6 +1,7 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
 // CHECK-DAG: ![[$TWO_BLOCKS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<128, 32, bf16, swizzle = 64>]>
+// CHECK-DAG: ![[$WITHSCALES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<32, 128, f8E5M2, strip = 128>, !sparsec.buffer<1, 32, f32>]>
 // CHECK-DAG: ![[$ROLES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
 
 // With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
@@ -216,7 +217,7 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
 
 // Where X has scales, it is the A operand. Each part of the columns has a sum of its own, and all products have the
 // registers of the first. The scales of the rows are read while it is multiplied. A warp copies them, for each part of K:
-// a block of 256 columns has two. It posts a slot when it has started the copies of the next one.
+// a block of 256 columns has two.
 // CHECK-LABEL: sparsec.program @x_scale
 // CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf8E5M2>, %[[XSCALE:.*]]: tensor<?x?xf32>, %{{.*}}: tensor<?x?xbf16>):
 // CHECK: %scale_ring = sparsec.ring {name = "scale_ring"} : ![[OFSCALES:ring[0-9]*]]
@@ -249,60 +250,84 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
 // CHECK: sparsec.store %{{.*}} to %{{.*}} part %{{.*}} at(%c0_i32, %c0_i32) attributes {{{.*}}swapped}
 // CHECK: sparsec.role "producer" thread(1)
 // CHECK: sparsec.role "scales" warp(1)
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[COLUMN:.*]]: i32, %[[SLOT0:.*]]: !cursor, %[[OLDEST0:.*]]: !cursor):
-// CHECK-NEXT: %[[BEFORE:.*]] = arith.subi %[[BLOCK]], %first
-// CHECK-NEXT: %[[STARTED:.*]] = arith.muli %[[BEFORE]], %c2_i32
+// CHECK: sparsec.walk %walk
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %[[COLUMN:.*]]: i32, %[[SLOT0:.*]]: !cursor):
 // CHECK-NEXT: sparsec.acquire %scale_ring[%[[SLOT0]]]
 // CHECK-NEXT: sparsec.copy_group {
 // CHECK-NEXT: %[[PART:.*]] = arith.muli %[[COLUMN]], %c2_i32
 // CHECK-NEXT: sparsec.copy_scales %[[XSCALE]][%{{.*}}, %[[PART]]] to %scale_ring[%[[SLOT0]]] : tensor<?x?xf32>, ![[OFSCALES]]
-// CHECK: sparsec.await_copies {outstanding = 1 : i64}
-// CHECK-NEXT: %[[ISTHERE:.*]] = arith.cmpi sge, %[[STARTED]], %c1_i32
-// CHECK-NEXT: %[[OLDEST1:.*]] = scf.if %[[ISTHERE]] -> (!cursor) {
-// CHECK-NEXT: sparsec.post %scale_ring[%[[OLDEST0]]] {empty}
-// CHECK-NEXT: sparsec.next %scale_ring[%[[OLDEST0]]]
 // CHECK: %[[SLOT1:.*]] = sparsec.next %scale_ring[%[[SLOT0]]]
 // CHECK-NEXT: sparsec.acquire %scale_ring[%[[SLOT1]]]
 // CHECK: arith.addi %{{.*}}, %c1_i32
-// CHECK-NEXT: sparsec.copy_scales
-// CHECK: sparsec.await_copies {outstanding = 1 : i64}
-// CHECK: sparsec.post %scale_ring[%[[OLDEST1]]] {empty}
+// CHECK-NEXT: sparsec.copy_scales %{{.*}} to %scale_ring[%[[SLOT1]]]
+// CHECK: %[[SLOT2:.*]] = sparsec.next %scale_ring[%[[SLOT1]]]
+// CHECK: sparsec.yield %[[SLOT2]]
 // CHECK: sparsec.await_copies {outstanding = 0 : i64}
-// CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c1_i32
-// CHECK-NEXT: scf.for %{{.*}} = %c0_i32 to %[[LEFT]] step %c1_i32 iter_args(%[[OLDEST:.*]] = %{{.*}}) -> (!cursor)
-// CHECK-NEXT: sparsec.post %scale_ring[%[[OLDEST]]] {empty}
-// CHECK-NEXT: sparsec.next %scale_ring[%[[OLDEST]]]
 sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1>} {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// A tile of 64 columns has eight slots of scales, seven of which are on their way. Two blocks of 64 columns have a scale each.
+// Two blocks of 64 columns have a scale each.
 // CHECK-LABEL: sparsec.program @x_scale_of_few_columns
 // CHECK: sparsec.role "scales" warp(1)
-// CHECK: %[[STARTED:.*]] = arith.subi %{{.*}}, %first
-// CHECK: sparsec.await_copies {outstanding = 7 : i64}
-// CHECK-NEXT: arith.cmpi sge, %[[STARTED]], %c7_i32
-// CHECK: arith.minsi %{{.*}}, %c7_i32
+// CHECK: sparsec.walk %walk
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %[[COLUMN:.*]]: i32, %{{.*}}: !cursor):
+// CHECK: %[[PART:.*]] = arith.div{{[su]}}i %[[COLUMN]], %c2_i32
+// CHECK-NEXT: sparsec.copy_scales %{{.*}}[%{{.*}}, %[[PART]]]
 sparsec.kernel @x_scale_of_few_columns(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>} {
   %y = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Warps look up the block column of a step. Four chunks of 32 lie in a part.
+// Slices have W as the A operand, and the scales of a chunk in its slot. A group reads those of its columns, times that of
+// the block, while it multiplies.
+// CHECK-LABEL: sparsec.program @x_scale_of_slices
+// CHECK: %ring = sparsec.ring : ![[$WITHSCALES]]
+// CHECK: sparsec.role "consumer" warpgroup(1)
+// CHECK: %[[W:.*]] = sparsec.view %ring rows({{.*}}) {index = 0 : i64} : !{{.*}} -> <64, 128, f8E4M3FN, k>
+// CHECK: %[[X:.*]] = sparsec.view %ring rows({{.*}}) {index = 1 : i64} : !{{.*}} -> <32, 128, f8E5M2, k>
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 32>, %[[SLOT:.*]]: !cursor, %{{.*}}: i1):
+// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %{{.*}}[%[[BLOCK]]]
+// CHECK: %[[PRODUCT:.*]] = sparsec.product %[[W]][%[[SLOT]]], %[[X]][%[[SLOT]]] {depth = 128 : i64}
+// CHECK: %[[OWN:.*]] = sparsec.staged_scales %ring[%[[SLOT]]] at(%{{.*}}) times %[[SCALE]] : ![[$WITHSCALES]] -> <32>
+// CHECK-NEXT: %[[PART:.*]] = sparsec.await %[[PRODUCT]] {outstanding = 0 : i64}
+// CHECK: sparsec.promote %[[PART]] times %[[OWN]] : !sparsec.thread_scales<32> to %[[SUM]] {column = 0 : i64}
+// CHECK: sparsec.staged_scales
+// CHECK: sparsec.add_slices
+// CHECK: sparsec.role "producer" thread(1)
+// CHECK: sparsec.post %ring[%{{.*}}] bytes(%c12288_i32)
+// CHECK: sparsec.role "scales" warp(1)
+// CHECK: sparsec.walk %walk
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SLOT0:.*]]: !cursor):
+// CHECK-NEXT: sparsec.acquire %ring[%[[SLOT0]]]
+// CHECK: sparsec.copy_scales %{{.*}} to %ring[%[[SLOT0]]]
+// CHECK: %[[SLOT1:.*]] = sparsec.next %ring[%[[SLOT0]]]
+// CHECK-NEXT: sparsec.acquire %ring[%[[SLOT1]]]
+sparsec.kernel @x_scale_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Warps look up the block column of a step in the step before. Four chunks of 32 lie in a part.
 // CHECK-LABEL: sparsec.program @x_scale_of_warps
 // CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<{{.*}}>, %{{.*}}: tensor<?x?xf8E5M2>, %[[XSCALE:.*]]: tensor<?x?xf32>,
 // CHECK: %[[FIRST:.*]], %{{.*}} = sparsec.row_blocks
-// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[SUM:.*]] = %{{.*}})
-// CHECK: %[[NUMBER:.*]] = arith.div{{[su]}}i %[[I]], %c2_i32
+// CHECK: %[[BEGIN:.*]] = sparsec.column_scales
+// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[FACTORS:.*]] = %[[BEGIN]], %[[SUM:.*]] = %{{.*}})
+// CHECK: %[[AFTER:.*]] = arith.addi %[[I]], %c1_i32
+// CHECK-NEXT: %[[NEXT:.*]] = arith.minsi %[[AFTER]], %{{.*}}
+// CHECK-NEXT: %[[NUMBER:.*]] = arith.div{{[su]}}i %[[NEXT]], %c2_i32
 // CHECK-NEXT: %[[BLOCK:.*]] = arith.addi %[[FIRST]], %[[NUMBER]]
 // CHECK-NEXT: %[[COLUMN:.*]] = sparsec.block_column %[[W]][%[[BLOCK]]]
-// CHECK-NEXT: %[[CHUNK:.*]] = arith.rem{{[su]}}i %[[I]], %c2_i32
+// CHECK-NEXT: %[[CHUNK:.*]] = arith.rem{{[su]}}i %[[NEXT]], %c2_i32
 // CHECK: %[[COLUMNS:.*]] = arith.muli %[[COLUMN]], %c2_i32
 // CHECK-NEXT: %[[CHUNKS:.*]] = arith.addi %[[COLUMNS]], %[[CHUNK]]
 // CHECK-NEXT: %[[PART:.*]] = arith.div{{[su]}}i %[[CHUNKS]], %c4_i32
-// CHECK-NEXT: %[[FACTORS:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[PART]]] : tensor<?x?xf32> -> <32>
-// CHECK: sparsec.promote %{{.*}} times %[[FACTORS]] : !sparsec.column_scales<32> to %[[SUM]] {column = 0 : i64}
+// CHECK-NEXT: %[[LATER:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[PART]]] : tensor<?x?xf32> -> <32>
+// CHECK-NEXT: sparsec.await_copies
+// CHECK: %[[NEXTSUM:.*]] = sparsec.promote %{{.*}} times %[[FACTORS]] : !sparsec.column_scales<32> to %[[SUM]] {column = 0 : i64}
+// CHECK: scf.yield %{{.*}}, %[[LATER]], %[[NEXTSUM]] :
 sparsec.kernel @x_scale_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   %y = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -16,11 +16,11 @@
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {[[FIRST]],
 // CHECK: setmaxnreg.dec
 // CHECK: cp.async.bulk.tensor
+// CHECK: cp.async.mbarrier.arrive.noinc.shared::cta.b64
+// CHECK-NEXT: // end inline asm
+// CHECK-NEXT: cp.async.commit_group
 // CHECK-COUNT-4: cp.async.ca.shared.global [%r{{.*}}], [%rd{{[0-9]+}}], 4;
-// CHECK: cp.async.commit_group
-// CHECK: cp.async.wait_group 1;
-// CHECK: bar.warp.sync
-// CHECK: mbarrier.arrive
+// CHECK: cp.async.wait_group 0;
 sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %s: tensor<?xf32>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?xf32>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

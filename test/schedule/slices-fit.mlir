@@ -19,9 +19,8 @@ sparsec.kernel @several_warps_of_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x6
 
 // -----
 
-// CTAs of a cluster share the blocks of a tile row, windows have steps of several block rows, and scales of X are a role of
-// their own.
-// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters, and by wgmma without scales of X}}
+// CTAs of a cluster share the blocks of a tile row, and windows have steps of several block rows.
+// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters}}
 sparsec.kernel @cluster(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, cluster = 2, slices = 2>} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -30,10 +29,20 @@ sparsec.kernel @cluster(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
 
 // -----
 
-// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters, and by wgmma without scales of X}}
+// The producers of all slices share a warpgroup. Each has a warp for scales of X too.
+// expected-error @+1 {{schedule expects slices to be between 1 and 2, but got 3}}
 sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>)
-    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 3>} {
   %0 = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{schedule expects slices to be between 1 and 4, but got 5}}
+sparsec.kernel @producers(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 5>} {
+  %0 = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
 
@@ -77,7 +86,7 @@ sparsec.kernel @sddmm(%p: !sparsec.bsr<?x?xbf16, block = 64x64>, %a: tensor<?x?x
 
 // -----
 
-// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters, and by wgmma without scales of X}}
+// expected-error @+1 {{schedule expects slices to be 1, but for spmm by block rows without clusters}}
 sparsec.kernel @spgemm(%a: !sparsec.bsr<?x?xbf16, block = 64x64>, %b: !sparsec.bsr<?x?xbf16, block = 64x64>) -> (c: tensor<?x?xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %c = sparsec.spgemm %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64>) -> tensor<?x?xbf16>
