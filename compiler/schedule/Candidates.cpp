@@ -316,10 +316,6 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
 }
 
 namespace {
-/// A shape treats fp8 blocks whose rows are lines of 128 bytes in one of three ways. Cut: its stages have half a line.
-/// Whole: they have a whole one. ToWgmma: it leaves such blocks to the wgmma tiles.
-enum class Lines { Cut, Whole, ToWgmma };
-
 /// The blocks that a shape is for, by the pieces that they bring of every row of X: whole pieces of L2, or less.
 enum class Runs { Any, Long, Short };
 
@@ -332,21 +328,23 @@ struct NarrowShape {
   int64_t consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
   Runs runs = Runs::Any;
   bool needsTransposedX = false; // ptxas spills registers otherwise
-  Lines lines = Lines::Cut;
+  // Of fp8: whether stages have whole rows of blocks where these are lines of 128 bytes, and not half of one; and
+  // whether wgmma has the blocks that fill it, but for these whole lines where X has no scales.
+  bool hasWholeLines = false, leavesToWgmma = false;
 };
 } // namespace
 
 /// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and the warps
 /// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
-/// columns on, wgmma multiplies blocks that fill it, in two slices: the longest block row bounds the time then.
-/// Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for as many columns, the
-/// first one that fits counts (bench/notes/small-widths.md).
+/// columns on, and with fp8 from 9 on, wgmma multiplies blocks that fill it, in two slices: the longest block row
+/// bounds the time then. Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for
+/// as many columns, the first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
-    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, Lines::Whole},
+    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, true},
     {16, MatrixInstruction::MmaSync, 32, 64, 1, 4, 3, 3, Runs::Short},
-    {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, Lines::Whole},
-    {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, Runs::Any, false, Lines::ToWgmma},
-    {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, Runs::Any, false, Lines::ToWgmma},
+    {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, true, true},
+    {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, Runs::Any, false, false, true},
+    {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, Runs::Any, false, false, true},
     {32, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4},
     {64, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4},
     {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3},
@@ -374,19 +372,21 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   std::optional<CopyMethod> copy = copyFor(info.instruction, chip, alignment);
   const bool isWide = info.isRepeated && shape.columns > mostColumnsOfWarp;
   const int64_t depthOfLine = bytesOfStageRow / bytesOf(problem.elementType);
-  const bool hasLines = depthOfLine > shape.depth && problem.blockColumns % depthOfLine == 0;
-  const bool leavesLines = hasLines && shape.lines == Lines::ToWgmma && chip.find(MatrixInstruction::Wgmma);
+  const bool hasF8 = bytesOf(problem.elementType) == 1;
+  const bool hasLines = shape.hasWholeLines && hasF8 && problem.blockColumns % depthOfLine == 0;
+  const bool leaves = shape.leavesToWgmma && hasF8 && problem.blockColumns % shape.depth == 0 &&
+                      (!hasLines || problem.hasXScale) && chip.find(MatrixInstruction::Wgmma);
   if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy || problem.leastN > shape.columns ||
       problem.blockRows < shape.rows || !hasRuns(shape.runs, problem, chip) ||
       (shape.needsTransposedX && !problem.xTransposed) ||
-      ((isWide || leavesLines) && fillsInstruction(MatrixInstruction::Wgmma, problem)))
+      ((isWide || leaves) && fillsInstruction(MatrixInstruction::Wgmma, problem)))
     return std::nullopt;
   Schedule schedule;
   schedule.instruction = info.instruction;
   schedule.copy = *copy;
   schedule.tileM = shape.rows;
   schedule.tileN = shape.columns;
-  const int64_t mostDepth = hasLines && shape.lines == Lines::Whole ? depthOfLine : shape.depth;
+  const int64_t mostDepth = hasLines ? depthOfLine : shape.depth;
   schedule.tileK = info.isRepeated ? narrowDepth(problem, info, mostDepth) : stageDepth(info, problem);
   schedule.consumersN = shape.consumersN;
   schedule.slices = shape.slices;

@@ -60,9 +60,10 @@ sparsec.kernel @block48(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Blocks of fp8 have as many columns in a step.
+// Blocks of fp8 have as many columns in a step. On Hopper wgmma multiplies them from 9 columns on.
 // CHECK-LABEL: sparsec.kernel @two_levels(
-// CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 64,{{.*}}tile_n = 32, tile_k = 64,{{.*}}tile_n = 64, tile_k = 64,
+// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{[^>]*}}>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 64, stages = 8, {{[^>]*}}slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 8, {{[^>]*}}slices = 2>
+// ADA-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 64,{{.*}}tile_n = 32, tile_k = 64,{{.*}}tile_n = 64, tile_k = 64,
 sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -76,19 +77,18 @@ sparsec.kernel @short_runs_of_f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, 
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Where their rows are whole lines of 128 bytes, a step of 16 columns of X takes these. On Hopper wgmma multiplies them from
-// 17 columns on.
+// Where their rows are whole lines of 128 bytes, steps of 8 and 16 columns of X take these, and wgmma those of more columns.
 // CHECK-LABEL: sparsec.kernel @lines(
-// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, {{.*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, {{[^>]*}}slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, {{[^>]*}}slices = 2>
+// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, tile_k = 128, {{[^>]*}}>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1, ctas_per_sm = 4, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, {{[^>]*}}slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, {{[^>]*}}slices = 2>
 // ADA-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 128, {{.*}}tile_n = 32, tile_k = 64,
 sparsec.kernel @lines(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Scales of X change nothing in that.
+// With scales of X wgmma is faster from 9 columns on.
 // CHECK-LABEL: sparsec.kernel @x_scale(
-// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 128, {{[^>]*}}>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, {{[^>]*}}slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, {{[^>]*}}slices = 2>
+// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 8, tile_k = 128, {{[^>]*}}>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, {{[^>]*}}slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, {{[^>]*}}slices = 2>
 sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
