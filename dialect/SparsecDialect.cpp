@@ -20,12 +20,17 @@ using namespace sparsec;
 #define GET_ATTRDEF_CLASSES
 #include "SparsecAttrs.cpp.inc"
 
-// `, strip = 128`, `, strip = 128, swizzle = 64` or `, swizzle = 128`. The swizzle of a strip has its length, unless
-// the text says otherwise.
-static ParseResult parseBufferLayout(AsmParser &parser, int64_t &strip, int64_t &swizzle) {
+// `, strip = 128`, `, strip = 128, swizzle = 64`, `, swizzle = 128` or `, adjacent`. The swizzle of a strip has its
+// length, unless the text says otherwise.
+static ParseResult parseBufferLayout(AsmParser &parser, int64_t &strip, int64_t &swizzle, bool &adjacent) {
   strip = swizzle = 0;
+  adjacent = false;
   if (failed(parser.parseOptionalComma()))
     return success();
+  if (succeeded(parser.parseOptionalKeyword("adjacent"))) {
+    adjacent = true;
+    return success();
+  }
   if (succeeded(parser.parseOptionalKeyword("strip"))) {
     if (parser.parseEqual() || parser.parseInteger(strip))
       return failure();
@@ -36,11 +41,13 @@ static ParseResult parseBufferLayout(AsmParser &parser, int64_t &strip, int64_t 
   return failure(parser.parseKeyword("swizzle") || parser.parseEqual() || parser.parseInteger(swizzle));
 }
 
-static void printBufferLayout(AsmPrinter &printer, int64_t strip, int64_t swizzle) {
+static void printBufferLayout(AsmPrinter &printer, int64_t strip, int64_t swizzle, bool adjacent) {
   if (strip)
     printer << ", strip = " << strip;
   if (swizzle != strip)
     printer << ", swizzle = " << swizzle;
+  if (adjacent)
+    printer << ", adjacent";
 }
 
 #define GET_TYPEDEF_CLASSES
@@ -161,7 +168,7 @@ LogicalResult PatternType::verify(function_ref<InFlightDiagnostic()> emitError, 
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, int64_t columns,
-                                 Type elementType, int64_t strip, int64_t swizzle) {
+                                 Type elementType, int64_t strip, int64_t swizzle, bool) {
   auto dividesRow = [&](int64_t bytes) {
     int64_t elementBytes = elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() / 8 : 0;
     return elementBytes > 0 && bytes >= elementBytes && bytes % elementBytes == 0 &&

@@ -482,6 +482,10 @@ LogicalResult CopyOp::verify() {
   auto matrix = dyn_cast<BsrType>(getSource().getType());
   if (getDepthRows() && (!matrix || matrix.getTransposed()))
     return emitOpError("expects depth_rows only for blocks of a matrix that is not transposed");
+  // copy_c10
+  const bool hasWholeRows = tensor && rank == 2 && !getRows() && !getColumns() && getPartDimension().value_or(0) == 0;
+  if (buffer->getAdjacent() && (!hasWholeRows || !mayGather(*this)))
+    return emitOpError("expects whole rows of a matrix, in a role of warps, for a buffer of adjacent rows");
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)

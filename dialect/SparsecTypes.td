@@ -137,6 +137,9 @@ def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
     vector v of a group is at `v xor (r / (8 / V) mod V)` in row r (PTX ISA, "Swizzling modes"). The swizzle of a strip
     has the strip's length, unless the text says otherwise. A buffer without `strip` and `swizzle` has its vectors in
     their order. Buffers of the values form have no layout, because they are not in shared memory.
+
+    The rows of an `adjacent` buffer follow one another as those of a matrix of N columns without gaps, where N is the
+    number of columns of the tensor that fills it, at most `columns`. It has no other layout.
     Constraints: `buffer_c1`, `buffer_c2`.
 
     ```mlir
@@ -144,10 +147,13 @@ def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
-    DefaultValuedParameter<"int64_t", "0">:$strip, DefaultValuedParameter<"int64_t", "0">:$swizzle);
-  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `` custom<BufferLayout>($strip, $swizzle) `>`";
+    DefaultValuedParameter<"int64_t", "0">:$strip, DefaultValuedParameter<"int64_t", "0">:$swizzle,
+    DefaultValuedParameter<"bool", "false">:$adjacent);
+  let assemblyFormat = [{
+    `<` $rows `,` $columns `,` $elementType `` custom<BufferLayout>($strip, $swizzle, $adjacent) `>`
+  }];
   let builders = [TypeBuilder<(ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType), [{
-    return $_get($_ctxt, rows, columns, elementType, /*strip=*/0, /*swizzle=*/0);
+    return $_get($_ctxt, rows, columns, elementType, /*strip=*/0, /*swizzle=*/0, /*adjacent=*/false);
   }]>];
   let extraClassDeclaration = [{
     int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }

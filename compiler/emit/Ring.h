@@ -38,6 +38,7 @@ public:
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
   // The layout of a buffer (BufferType).
+  bool isAdjacent(int64_t buffer) { return bufferType(buffer).getAdjacent(); }
   int64_t stripBytes(int64_t buffer) { return bufferType(buffer).getStripBytes(); }
   Swizzle swizzle(int64_t buffer) { return Swizzle::ofBytes(bufferType(buffer).getSwizzle()); }
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);

@@ -113,7 +113,13 @@ BufferType sparsec::bufferOf(ScheduleAttr schedule, int64_t rows, int64_t column
   int64_t permuted = hasStrips ? stripBytes : std::min(rowBytes & -rowBytes, mostBytes);
   int64_t swizzle = permuted > vectorBytes ? permuted : 0;
   return BufferType::get(schedule.getContext(), rows, columns, element,
-                         /*strip=*/hasStrips || schedule.getCopy() == Copy::tma ? permuted : 0, swizzle);
+                         /*strip=*/hasStrips || schedule.getCopy() == Copy::tma ? permuted : 0, swizzle,
+                         /*adjacent=*/false);
+}
+
+BufferType sparsec::adjacentBufferOf(BufferType tile) {
+  return BufferType::get(tile.getContext(), tile.getRows(), tile.getColumns(), tile.getElementType(), /*strip=*/0,
+                         /*swizzle=*/0, /*adjacent=*/true);
 }
 
 Value sparsec::makeRing(ImplicitLocOpBuilder &b, ScheduleAttr schedule, ArrayRef<Type> buffers) {

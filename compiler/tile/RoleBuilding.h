@@ -46,6 +46,8 @@ TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr sche
 /// in memory.
 BufferType bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, mlir::Type element,
                     int64_t columnsOfStrip = 0);
+/// A buffer for a tile of few columns, whose rows follow one another as they do in memory.
+BufferType adjacentBufferOf(BufferType tile);
 /// A ring with these buffers and the stages of the schedule, without messages.
 mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, llvm::ArrayRef<mlir::Type> buffers);
 

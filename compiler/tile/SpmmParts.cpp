@@ -17,12 +17,18 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
       loads(llvm::to_vector(blockLoop.getBody().getOps<LoadOp>())), rowsOfGroup(rowsOfGroup) {}
 
 /// Lines of memory that threads copy hold rows of one block. Shared memory takes a line at a time where it has the same
-/// order: blocks that lie side by side are strips.
+/// order: blocks that lie side by side are strips. Rows of X that begin anywhere are few elements of a matrix that has
+/// no gaps as a rule: whole vectors of it are copied.
 void SpmmParts::makeRing(bool hasScales) {
+  constexpr int64_t vectorBytes = 16;
   const bool hasStrips = schedule.getCopy() != Copy::tma && !matrix.getTransposed();
+  auto program = tileLoop->getParentOfType<ProgramOp>();
+  const bool isMisaligned = int64_t(program.getAlignment()) < vectorBytes && schedule.getCopy() == Copy::cp_async;
   SmallVector<Type> buffers = llvm::map_to_vector(loads, [&](LoadOp load) -> Type {
     BufferType type = load.getType();
     const bool isMatrix = load == loads.front();
+    if (isMisaligned && !isMatrix)
+      return adjacentBufferOf(type);
     return bufferOf(schedule, type.getRows(), type.getColumns(), type.getElementType(),
                     hasStrips && isMatrix ? matrix.getBlockColumns() : 0);
   });

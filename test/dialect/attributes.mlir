@@ -49,9 +49,9 @@ module attributes {sparsec.tensor_maps = [
   #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 128, 1, 1]>,
   #sparsec.tensor_map<kind = dense, argument = 3, swizzle = 32, box = [16, 8, 1, 1, 1]>]} {}
 
-// The layouts of buffers: of tensor copies, of threads, of threads whose rows are no power of two, and none.
-// CHECK: sparsec.buffers = [!sparsec.buffer<128, 96, bf16, strip = 64>, !sparsec.buffer<64, 128, bf16, swizzle = 128>, !sparsec.buffer<64, 96, bf16, swizzle = 64>, !sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>, !sparsec.buffer<1, 256, f32>]
+// The layouts of buffers: of tensor copies, of threads, of threads whose rows are no power of two, none, and adjacent rows.
+// CHECK: sparsec.buffers = [!sparsec.buffer<128, 96, bf16, strip = 64>, !sparsec.buffer<64, 128, bf16, swizzle = 128>, !sparsec.buffer<64, 96, bf16, swizzle = 64>, !sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>, !sparsec.buffer<1, 256, f32>, !sparsec.buffer<64, 8, bf16, adjacent>]
 module attributes {sparsec.buffers = [
   !sparsec.buffer<128, 96, bf16, strip = 64>, !sparsec.buffer<64, 128, bf16, swizzle = 128>,
   !sparsec.buffer<64, 96, bf16, swizzle = 64>, !sparsec.buffer<64, 64, bf16, strip = 128, swizzle = 64>,
-  !sparsec.buffer<1, 256, f32>]} {}
+  !sparsec.buffer<1, 256, f32>, !sparsec.buffer<64, 8, bf16, adjacent>]} {}

@@ -327,3 +327,29 @@ gpu.module @kernels {
     %slice = sparsec.slice
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c10 attributes {kernel = @k, variant = 0, alignment = 2, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 8, bf16, adjacent>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 8, bf16, adjacent>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects whole rows of a matrix, in a role of warps, for a buffer of adjacent rows}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 0, part_dimension = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<32, 8, bf16, adjacent>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c10_blocks attributes {kernel = @k, variant = 0, alignment = 2, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 16, bf16, adjacent>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 16, bf16, adjacent>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects whole rows of a matrix, in a role of warps, for a buffer of adjacent rows}}
+    sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <3, [!sparsec.buffer<16, 16, bf16, adjacent>]>
+  }
+}

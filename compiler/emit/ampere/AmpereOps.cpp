@@ -3,6 +3,7 @@
 #include "ampere/AmpereOps.h"
 
 #include "FragmentLoader.h"
+#include "ampere/AdjacentRows.h"
 #include "ampere/ThreadCopy.h"
 #include "hopper/TensorCopy.h"
 
@@ -13,7 +14,8 @@ using Values = KernelBuilder::Values;
 /// One thread starts tensor copies. Warps copy themselves.
 void AmpereOps::emitCopy(CopyOp op) {
   if (op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp)
-    return makeThreadCopy(program, op)->emit();
+    return program.ringOf(op.getRing()).isAdjacent(op.getIndex()) ? emitAdjacentCopy(program, op)
+                                                                  : makeThreadCopy(program, op)->emit();
   emitTensorCopy(context, op, program.ringOf(op.getRing()), program.slotOf(op.getCursor()),
                  values.flat(op.getCoordinates()), /*blockColumn=*/Value(), values.one(op.getAt()));
 }
@@ -26,7 +28,8 @@ MmaOperand AmpereOps::operandOf(Value view, Value cursor) {
           program.slotOf(cursor).slot,
           firstOf(op.getRow()),
           firstOf(op.getColumn()),
-          program.threadInGroup};
+          program.threadInGroup,
+          elementsOfAdjacentRow(context, op, program.ringOf(op.getRing()))};
 }
 
 /// Buffers of rings between roles are filled by tensor copies.

@@ -3,6 +3,7 @@
 #include "ampere/Products.h"
 
 #include "Ptx.h"
+#include "ampere/AdjacentRows.h"
 #include "ampere/BufferLayout.h"
 
 using namespace mlir;
@@ -105,6 +106,8 @@ static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange sums, int64
   Value column = isTransposed ? x.row : x.column;
   return emitProduct(b, columns, sums, depth, elementOfA, view.getElementType(), isWidened, operandsOfA,
                      [&](int64_t pair, int64_t k) {
+                       if (x.elementsOfRow)
+                         return loadAdjacentB(b, x, pair, k, columns < columnsOfLoad ? 1 : 2);
                        return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor(), columns < columnsOfLoad);
                      });
 }

@@ -17,6 +17,7 @@ struct MmaOperand {
   ViewOp view;
   Ring &ring;
   mlir::Value slot, row, column, lane;
+  mlir::Value elementsOfRow = {}; // where rows of the buffer are adjacent (BufferType), else null
 };
 
 /// All registers of an A operand with these elements, f16 or those of the view: instruction after instruction along K,

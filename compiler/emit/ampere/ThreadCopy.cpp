@@ -22,11 +22,7 @@ ThreadCopy::ThreadCopy(ProgramEmitter &program, CopyOp op)
   }
 }
 
-/// The blocks of a matrix have rows of whole vectors. In a program without alignment, rows of a tensor begin anywhere.
-bool ThreadCopy::goesByElement() {
-  bool isMisaligned = context.program.getAlignment() < vectorBytes && !isa<BsrType>(op.getSource().getType());
-  return isMisaligned || context.schedule.getCopy() == Copy::scalar;
-}
+bool ThreadCopy::goesByElement() { return context.schedule.getCopy() == Copy::scalar; }
 
 /// Each copy of a group has a branch of its own: one for all was up to 18 % slower (bench/notes/cp-async-roles.md).
 void ThreadCopy::emit() {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Buffers of adjacent rows (BufferType): parts of a K x N matrix of few columns, as they are in memory.
+
+#ifndef SPARSEC_EMIT_AMPERE_ADJACENT_ROWS_H
+#define SPARSEC_EMIT_AMPERE_ADJACENT_ROWS_H
+
+#include "ProgramEmitter.h"
+#include "ampere/Products.h"
+
+namespace sparsec {
+
+/// sparsec.copy into a buffer of adjacent rows. Where the matrix has no gaps and begins at a vector, whole vectors are
+/// copied by cp.async, else elements. Rows beyond the matrix become zeros.
+void emitAdjacentCopy(ProgramEmitter &program, CopyOp op);
+
+/// The elements of a row of such a buffer of a view (i32), or null where the buffer has none.
+mlir::Value elementsOfAdjacentRow(ProgramContext &context, ViewOp view, Ring &ring);
+
+/// The B operands that BufferLayout::loadB gives. Columns beyond the matrix repeat its last one: no other column of a
+/// product depends on them.
+KernelBuilder::Values loadAdjacentB(KernelBuilder &b, MmaOperand x, int64_t pair, int64_t k, int64_t groups);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_AMPERE_ADJACENT_ROWS_H
