@@ -103,8 +103,10 @@ def Sparsec_ColumnScalesType : Sparsec_Type<"ColumnScales", "column_scales"> {
 }
 
 def Sparsec_ThreadScalesType : Sparsec_Type<"ThreadScales", "thread_scales"> {
-  let summary = "The same where each thread holds those of its own columns.";
+  let summary = "A factor for each column of an accumulator, in the registers of the threads that have sums there.";
   let description = [{
+    Each thread holds those of its own columns, in their order.
+
     ```mlir
     !sparsec.thread_scales<64>
     ```

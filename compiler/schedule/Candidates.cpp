@@ -328,9 +328,10 @@ struct NarrowShape {
   int64_t consumersN, slices, ctasPerSm, mostStages; // of wgmma: stages of 128 bytes of each row
   Runs runs = Runs::Any;
   bool needsTransposedX = false; // ptxas spills registers otherwise
-  // Of fp8: whether stages have whole rows of blocks where these are lines of 128 bytes, and not half of one; and
-  // whether wgmma has the blocks that fill it, but for these whole lines where X has no scales.
-  bool hasWholeLines = false, leavesToWgmma = false;
+  // Both are for fp8 alone. Rows of blocks may be lines of 128 bytes: a stage has a whole line, or half of one.
+  bool hasWholeLines = false;
+  // Blocks that fill wgmma are left to it, but for whole lines where X has no scales.
+  bool leavesToWgmma = false;
 };
 } // namespace
 
