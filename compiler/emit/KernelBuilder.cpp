@@ -89,6 +89,13 @@ Value KernelBuilder::select(Value condition, Value a, Value b) {
   return createOrFold<arith::SelectOp>(condition, a, b);
 }
 
+Value KernelBuilder::select(ValueRange all, Value number) {
+  Value selected = all[0];
+  for (auto [i, value] : llvm::enumerate(all.drop_front()))
+    selected = select(equal(number, i + 1), value, selected);
+  return selected;
+}
+
 Value KernelBuilder::byteOffset(Value pointer, Value offset) {
   return LLVM::GEPOp::create(*this, pointer.getType(), getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{offset});
 }

@@ -86,6 +86,8 @@ public:
   Value logicalOr(Value a, Value b);
   Value logicalNot(Value a);
   Value select(Value condition, Value a, Value b);
+  /// all[number], where there is such a value.
+  Value select(mlir::ValueRange all, Value number);
   Value isNotNull(Value pointer);
 
   // Memory.

@@ -28,8 +28,6 @@ private:
   void copyElements();
   void copyElementsOfRow(Value row, Value firstColumn);
   Value isWithoutGaps();
-  /// The row of the matrix at which a part of the buffer begins.
-  Value beginOf(Value part);
 
   int64_t rowsOfPart() { return ring.bufferRows(index) / int64_t(begins.size()); }
   int64_t vectorElements() { return vectorBytes / ring.elementBytes(index); }
@@ -45,7 +43,7 @@ private:
   Type element;
   Value thread; // among those that share the copy
   int64_t threads;
-  Values begins; // of the parts, one below the other
+  Values begins; // of the parts in the matrix, one below the other
   Value destination;
 };
 
@@ -71,13 +69,6 @@ Value AdjacentCopy::isWithoutGaps() {
   return b.logicalAnd(isAligned, isAdjacent);
 }
 
-Value AdjacentCopy::beginOf(Value part) {
-  Value begin = begins[0];
-  for (auto [i, other] : llvm::enumerate(llvm::drop_begin(begins)))
-    begin = b.select(b.equal(part, i + 1), other, begin);
-  return begin;
-}
-
 /// A part begins at a vector, because its rows are a multiple of 8. Its places have room for `columns` of the buffer,
 /// and those behind its elements copy nothing.
 void AdjacentCopy::copyVectors() {
@@ -87,7 +78,7 @@ void AdjacentCopy::copyVectors() {
   for (int64_t first = 0; first < total; first += threads) {
     Value place = b.add(thread, first), part = b.divide(place, ofPart);
     Value inPart = b.mul(b.modulo(place, ofPart), vectorElements());
-    Value begin = beginOf(part), rest = b.mul(b.minimum(b.sub(rows(), begin), b.i32(rowsOfPart())), columns());
+    Value begin = b.select(begins, part), rest = b.mul(b.minimum(b.sub(rows(), begin), b.i32(rowsOfPart())), columns());
     Value valid = b.minimum(b.sub(rest, inPart), b.i32(vectorElements()));
     Value exists = b.less(b.i32(0), valid);
     // Nothing is read for a vector that does not exist, but its address must be valid all the same.
@@ -115,7 +106,7 @@ void AdjacentCopy::copyElements() {
 void AdjacentCopy::copyElementsOfRow(Value row, Value firstColumn) {
   Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
   Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(bits, 0));
-  Value inMatrix = b.add(beginOf(b.divide(row, rowsOfPart())), b.modulo(row, rowsOfPart()));
+  Value inMatrix = b.add(b.select(begins, b.divide(row, rowsOfPart())), b.modulo(row, rowsOfPart()));
   Value exists = b.less(inMatrix, rows()), readable = b.minimum(inMatrix, b.sub(rows(), 1));
   Value source = b.elementPointer(pointer(), element, b.mul(b.extend(readable), stride()));
   Value inBuffer = b.mul(row, columns());

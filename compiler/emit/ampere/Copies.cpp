@@ -143,7 +143,7 @@ ThreadCopy::Source BlockCopy::source(const Position &row, const Position &column
   Value valid = b.i32(vectorElements);
   // Elements beyond K do not count: zeros take the place of what may be a NaN.
   if (!blockColumns.empty()) {
-    Value block = b.mul(select(blockColumns, at.part), depthOfBlock());
+    Value block = b.mul(b.select(blockColumns, at.part), depthOfBlock());
     if (op.getDepthRows())
       valid = b.select(b.less(b.add(block, rowInBlock), depth()), valid, b.i32(0));
     else
@@ -176,7 +176,7 @@ Value TransposedBlockCopy::isWhole() {
 
 Value TransposedBlockCopy::elementAt(const InPart &at, Value row) {
   Value inBlock = b.add(b.mul(b.add(firstDepth, at.offset), storedColumns()), b.add(firstRow, row));
-  Value block = b.mul(b.extend(select(blocks, at.part)), storedRows() * storedColumns());
+  Value block = b.mul(b.extend(b.select(blocks, at.part)), storedRows() * storedColumns());
   return b.add(block, b.extend(inBlock));
 }
 
@@ -197,7 +197,7 @@ ThreadCopy::Source TransposedBlockCopy::source(const Position &row, const Positi
   auto require = [&](Value condition) { exists = exists ? b.logicalAnd(exists, condition) : condition; };
   // Elements beyond K do not count: zeros take the place of what may be a NaN.
   if (!blockColumns.empty())
-    require(b.less(b.add(b.mul(select(blockColumns, at.part), storedRows()), depthInBlock), depth()));
+    require(b.less(b.add(b.mul(b.select(blockColumns, at.part), storedRows()), depthInBlock), depth()));
   if (mayExceedDepth())
     require(b.less(depthInBlock, storedRows()));
   if (mayExceedRows())
@@ -266,12 +266,12 @@ Values TensorCopy::wholeSources(const Passes &passes) {
   Value row = b.modulo(passes.row, std::min(rowsOfPart, passes.rows));
   Value inner = b.elementPointer(matrixPointer(), element, b.extend(column));
   auto moveColumn = [&](Value pointer) {
-    return b.elementPointer(pointer, element, b.extend(select(columns, columnPart)));
+    return b.elementPointer(pointer, element, b.extend(b.select(columns, columnPart)));
   };
   bool columnComesLast = changesInLoop(op.getCoordinates()[outer + 1]);
   Value tile = columnComesLast ? inner : moveColumn(inner);
   auto startOf = [&](Value part) {
-    Value pointer = b.elementPointer(tile, element, b.mul(b.extend(b.add(select(rows, part), row)), stride));
+    Value pointer = b.elementPointer(tile, element, b.mul(b.extend(b.add(b.select(rows, part), row)), stride));
     return columnComesLast ? moveColumn(pointer) : pointer;
   };
 
@@ -293,8 +293,8 @@ ThreadCopy::Source TensorCopy::source(const Position &row, const Position &colum
   Values rows = begins(0), columns = begins(1);
   InPart inRows = locate(row, extentOfPart(0), rows.size()),
          inColumns = locate(column, extentOfPart(1), columns.size());
-  Value atRow = b.add(select(rows, inRows.part), inRows.offset);
-  Value atColumn = b.add(select(columns, inColumns.part), inColumns.offset);
+  Value atRow = b.add(b.select(rows, inRows.part), inRows.offset);
+  Value atColumn = b.add(b.select(columns, inColumns.part), inColumns.offset);
   Value exists = b.less(atRow, endOfRows()), valid = b.i32(vectorElements);
   if (hasWholeRows()) {
     // A row that does not exist is not used, but its address must be valid all the same: that of the last one.

@@ -53,13 +53,6 @@ ThreadCopy::InPart ThreadCopy::locate(const Position &position, int64_t extent, 
   return {b.divide(place, extent), b.modulo(place, extent)};
 }
 
-Value ThreadCopy::select(ValueRange all, Value part) {
-  Value selected = all[0];
-  for (auto [i, value] : llvm::enumerate(all.drop_front()))
-    selected = b.select(b.equal(part, i + 1), value, selected);
-  return selected;
-}
-
 Value ThreadCopy::maximum(ValueRange all) {
   Value greatest = all[0];
   for (Value value : all.drop_front())

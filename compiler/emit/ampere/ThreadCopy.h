@@ -53,8 +53,6 @@ protected:
   virtual bool staysInL1() { return false; }
 
   InPart locate(const Position &position, int64_t extent, int64_t parts);
-  /// values[part]
-  mlir::Value select(mlir::ValueRange all, mlir::Value part);
   mlir::Value maximum(mlir::ValueRange all);
   /// Rows of the buffer that the copy fills.
   int64_t rows() { return rowCount; }
