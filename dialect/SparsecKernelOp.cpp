@@ -190,8 +190,8 @@ static LogicalResult verifyNarrowSchedules(KernelOp kernel) {
   for (auto schedule : narrow.getAsRange<ScheduleAttr>()) {
     if (schedule.getWalk() != Walk::blocks || schedule.getCluster() != 1)
       return kernel.emitOpError("expects narrow_schedules with walk = blocks and cluster = 1, but got ") << schedule;
-    if (schedule.getTileN() <= widest)
-      return kernel.emitOpError("expects narrow_schedules by rising tile_n, but got ")
+    if (schedule.getTileN() < widest)
+      return kernel.emitOpError("expects narrow_schedules by tile_n, the least first, but got ")
              << schedule.getTileN() << " after " << widest;
     widest = schedule.getTileN();
   }

@@ -37,7 +37,8 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     - Results: ranked tensors of the same element types except i32. The kernel writes them to memory of the caller.
     - `schedule`, `fallback_schedule`: the way to compute the results, see `#sparsec.schedule`. Both are optional.
     - `planned_schedules`: other ways, for launches whose plan has the sections that they need, in order of preference.
-    - `narrow_schedules`: other ways, for launches whose width N fits in one tile, by rising `tile_n`.
+    - `narrow_schedules`: other ways, for launches whose width N fits in one tile, by `tile_n`, the
+      least first. The first one that takes a call counts.
     - `packed_schedules`: other ways, for launches with packed values, in order of preference. They are schedules of the
       kernel whose matrix has blocks of `packed_block` (rows, columns) in place of its own.
 

@@ -44,6 +44,16 @@ LogicalResult CopyScalesOp::verify() {
   return verifyScaleRing(*this, getRing().getType(), /*places=*/1);
 }
 
+LogicalResult StageScalesOp::verify() {
+  constexpr int64_t warpLanes = 32;
+  // stage_scales_c1
+  auto tile = dyn_cast<BufferType>(getTiles().getType().getBuffers().front());
+  if (!tile || !tile.getElementType().isF32() || tile.getRows() % warpLanes != 0 ||
+      tile.getStripBytes() != tile.getRowBytes())
+    return emitOpError("expects tiles of f32 in one strip, with a multiple of 32 rows, but got ") << getTiles().getType();
+  return verifyScaleRing(*this, getRing().getType(), tile.getRows());
+}
+
 LogicalResult StagedScalesOp::verify() {
   if (failed(verifyColumns(*this, getType().getColumns())))
     return failure();

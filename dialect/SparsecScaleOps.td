@@ -58,19 +58,42 @@ def Sparsec_CopyScalesOp : Sparsec_Op<"copy_scales", []> {
   let hasVerifier = 1;
 }
 
+def Sparsec_StageScalesOp : Sparsec_Op<"stage_scales", []> {
+  let summary = "Fills the scales of a slot with those of one part of K, from a tile of the scales of X.";
+  let description = [{
+    A slot of `tiles` has a row for each column of X in a tile, and in it the scales of consecutive parts of K, as they lie
+    in the N x ceil(K / 128) tensor: their number is a multiple of that of the buffer's columns. `part` is one of these
+    parts. Every scale is multiplied by `scale`, that of a block. The last buffer of `ring` has a place for each column of
+    X in a tile, as for `sparsec.copy_scales`. The threads of a role of one warp share the work. A slot is full when all of
+    them have stored their scales and all copies to it are there.
+
+    ```mlir
+    sparsec.stage_scales %tiles[%t] part(%part) times %scale to %ring[%c]
+        : !sparsec.ring<2, [!sparsec.buffer<64, 32, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$tiles, Sparsec_CursorType:$tile, I32:$part, Optional<F32>:$scale,
+    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let assemblyFormat = [{
+    $tiles `[` $tile `]` `part` `(` $part `)` (`times` $scale^)? `to` $ring `[` $cursor `]` attr-dict `:`
+    qualified(type($tiles)) `,` qualified(type($ring))
+  }];
+  let hasVerifier = 1;
+}
+
 def Sparsec_StagedScalesOp : Sparsec_Op<"staged_scales", [Pure, Sparsec_NamesResults]> {
   let summary = "Reads the scales of columns of X from a slot.";
   let description = [{
-    They are in the slot of the cursor, from place `at` on. Every scale is multiplied by `scale`, that of a block.
+    They are in the slot of the cursor, from place `at` on.
 
     ```mlir
-    %own = sparsec.staged_scales %scale_ring[%slot] at(%c0) times %scale : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
+    %own = sparsec.staged_scales %scale_ring[%slot] at(%c0) : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I32:$at, Optional<F32>:$scale);
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I32:$at);
   let results = (outs Sparsec_ThreadScalesType:$scales);
   let assemblyFormat = [{
-    $ring `[` $cursor `]` `at` `(` $at `)` (`times` $scale^)? attr-dict `:` type($ring) `->` type($scales)
+    $ring `[` $cursor `]` `at` `(` $at `)` attr-dict `:` type($ring) `->` type($scales)
   }];
   let hasVerifier = 1;
 }

@@ -370,8 +370,8 @@ LogicalResult StoreOp::verify() {
   if (bool(getPattern()) != getBlockStride().has_value())
     return emitOpError("expects a block_stride for blocks, and none without them");
   // store_c5
-  if (getLines() && !getSwapped())
-    return emitOpError("expects lines only for a swapped accumulator");
+  if (getLines() && getPattern())
+    return emitOpError("expects lines only for a dense result");
   return success();
 }
 

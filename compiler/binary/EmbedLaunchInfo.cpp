@@ -244,6 +244,8 @@ static constexpr sparsec_extent_info_t partsOfTile = {0, SPARSEC_FIELD_PARTS, 0,
 std::vector<sparsec_requirement_info_t>
 VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignment, uint32_t blockAlignment) const {
   std::vector<sparsec_requirement_info_t> requirements;
+  const bool hasLines =
+      llvm::any_of(stage.tensorMaps, [](const auto &map) { return map.kind == SPARSEC_TENSOR_MAP_BSR_LINES; });
   for (const sparsec_operand_info_t &operand : kernel.operation.operands) {
     const sparsec_argument_info_t &argument = kernel.arguments[operand.argument];
     bool hasElements = argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
@@ -251,12 +253,16 @@ VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignm
     uint32_t needed = argument.kind == SPARSEC_ARGUMENT_BSR ? blockAlignment : alignment;
     bool isKnown = llvm::any_of(requirements, [&](const auto &other) { return other.argument == operand.argument; });
     const bool isPackedMatrix = isPacked() && argument.kind == SPARSEC_ARGUMENT_BSR;
-    if (!hasElements || needed <= element || isKnown || isPackedMatrix || family.readsSingleElements(operand.slot))
-      continue;
-    bool hasTensorMap =
+    const bool hasTensorMap =
         llvm::any_of(stage.tensorMaps, [&](const auto &map) { return map.argument == operand.argument; });
+    const bool readsAnywhere = family.readsSingleElements(operand.slot) && !hasTensorMap;
+    if (!hasElements || needed <= element || isKnown || isPackedMatrix || readsAnywhere)
+      continue;
     bool isWhole = family.movesWholeUnits(kernel.operation.kind, operand.slot, hasTensorMap);
-    requirements.push_back({operand.argument, needed, isWhole ? needed : 1, 0});
+    uint32_t width = isWhole ? needed : 1;
+    if (hasLines)
+      width = std::max(width, family.widthOfWholeBlocks(view, operand));
+    requirements.push_back({operand.argument, needed, width, 0});
   }
   return requirements;
 }

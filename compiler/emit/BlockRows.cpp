@@ -31,6 +31,7 @@ bool BlockRows::emit(Operation &op) {
       })
       .Case([&](ColumnScalesOp scales) { return emitColumnScales(scales), true; })
       .Case([&](CopyScalesOp copy) { return emitCopyScales(copy), true; })
+      .Case([&](StageScalesOp stage) { return emitStageScales(stage), true; })
       .Case([&](StagedScalesOp scales) { return emitStagedScales(scales), true; })
       .Case([&](RowScalesOp scales) { return emitRowScales(scales), true; })
       .Case([&](StoreOp store) { return emitStore(store), true; })
@@ -110,6 +111,27 @@ void BlockRows::emitCopyScales(CopyScalesOp op) {
   ptx::copyAsyncArrive(b, ring.fullBarrier(number));
 }
 
+/// Each thread of the warp has one of every 32 columns.
+void BlockRows::emitStageScales(StageScalesOp op) {
+  constexpr int64_t scaleBytes = 4, vectorBytes = 16, scalesOfVector = vectorBytes / scaleBytes;
+  Type f32 = b.getF32Type();
+  Ring &tiles = program.ringOf(op.getTiles()), &ring = program.ringOf(op.getRing());
+  Value tile = tiles.slotPointer(0, program.slotOf(op.getTile()).slot);
+  Value number = program.slotOf(op.getCursor()).slot, slot = ring.slotPointer(ofScales(op.getRing()), number);
+  Value lane = b.bitAnd(context.thread, warpLanes - 1);
+  Value part = b.modulo(values.one(op.getPart()), tiles.bufferColumns(0));
+  Value vector = b.divide(part, scalesOfVector), inVector = b.modulo(part, scalesOfVector);
+  Value ofBlock = values.one(op.getScale());
+  for (int64_t first = 0; first < tiles.bufferRows(0); first += warpLanes) {
+    Value column = b.add(lane, first), place = tiles.swizzle(0).place(b, column, vector);
+    Value row = b.byteOffset(tile, b.add(b.mul(column, tiles.stripBytes(0)), b.mul(place, vectorBytes)));
+    Value scale = b.load(f32, b.elementPointer(row, f32, inVector));
+    LLVM::StoreOp::create(b, ofBlock ? b.mulF(scale, ofBlock) : scale, b.elementPointer(slot, f32, column));
+  }
+  ptx::barrierWarp(b);
+  ptx::mbarrierArrive(b, ring.fullBarrier(number), b.equal(lane, 0));
+}
+
 /// A thread has sums in two neighbours of every 8 columns.
 void BlockRows::emitStagedScales(StagedScalesOp op) {
   constexpr int64_t threadsOfGroup = 4, columnsOfThread = 2, columnsOfGroup = 8;
@@ -117,14 +139,11 @@ void BlockRows::emitStagedScales(StagedScalesOp op) {
   Value slot = program.ringOf(op.getRing()).slotPointer(ofScales(op.getRing()), program.slotOf(op.getCursor()).slot);
   Value inGroup = b.modulo(context.thread, threadsOfGroup);
   Value first = b.elementPointer(slot, f32, b.add(values.one(op.getAt()), b.mul(inGroup, columnsOfThread)));
-  Value scale = values.one(op.getScale());
   Values scales;
   for (int64_t column = 0; column < op.getType().getColumns(); column += columnsOfGroup) {
     Value pair = b.load(VectorType::get(columnsOfThread, f32), b.elementPointer(first, f32, b.i32(column)));
-    for (int64_t i = 0; i < columnsOfThread; ++i) {
-      Value element = LLVM::ExtractElementOp::create(b, pair, b.i32(i));
-      scales.push_back(scale ? b.mulF(element, scale) : element);
-    }
+    for (int64_t i = 0; i < columnsOfThread; ++i)
+      scales.push_back(LLVM::ExtractElementOp::create(b, pair, b.i32(i)));
   }
   values.set(op, scales);
 }
@@ -144,10 +163,21 @@ void BlockRows::emitRowScales(RowScalesOp op) {
   values.set(op, scales);
 }
 
+/// Rows of blocks that came in lines of two are rows of the accumulators here. The upper half of a slab has groups of 8
+/// rows with an even number, and the lower half those with an odd one: row r of it is where row r ^ 1 would be. Bit 0 of
+/// a row is bit 2 of the lane.
+static void restoreRows(KernelBuilder &b, AccumulatorFragment &fragment) {
+  constexpr int64_t lanesOfRow = 4;
+  for (int64_t slab = 0; slab < fragment.slabs; ++slab)
+    for (int64_t group = 0; group < fragment.groups; ++group)
+      for (int64_t index : {2, 3})
+        fragment.at(slab, group, index) = ptx::exchange(b, fragment.at(slab, group, index), lanesOfRow);
+}
+
 /// Rows of blocks that came in lines are columns of the accumulators here. A line has two or four rows: column c of
 /// group g of 8 is where column c ^ (g mod 2) or c ^ (g mod 4) would be. Bit 0 of a column says which of two neighbours
 /// of a thread it is, bit 1 is bit 0 of the lane.
-static void restoreOrder(KernelBuilder &b, AccumulatorFragment &fragment, int64_t rowsOfLine) {
+static void restoreColumns(KernelBuilder &b, AccumulatorFragment &fragment, int64_t rowsOfLine) {
   for (int64_t slab = 0; slab < fragment.slabs; ++slab)
     for (int64_t group = 0; group < fragment.groups; ++group) {
       const int64_t change = group % rowsOfLine;
@@ -179,7 +209,12 @@ void BlockRows::emitStore(StoreOp op) {
   if (op.getLines()) {
     constexpr int64_t lineBytes = 128;
     const int64_t bits = context.matrix.getElementType().getIntOrFloatBitWidth();
-    restoreOrder(b, fragment, lineBytes / (context.matrix.getBlockColumns() * bits / 8));
+    const int64_t rowsOfLine = lineBytes / (context.matrix.getBlockColumns() * bits / 8);
+    assert((op.getSwapped() || rowsOfLine == 2) && "a lane has the rows of one group of 8");
+    if (op.getSwapped())
+      restoreColumns(b, fragment, rowsOfLine);
+    else
+      restoreRows(b, fragment);
   }
   fragment.row = values.one(op.getGroupRow());
   if (!isWarp) {

@@ -19,6 +19,7 @@ private:
   bool mayHavePartsBeyondK();
   void emitColumnScales(ColumnScalesOp op);
   void emitCopyScales(CopyScalesOp op);
+  void emitStageScales(StageScalesOp op);
   void emitStagedScales(StagedScalesOp op);
   void emitRowScales(RowScalesOp op);
   void emitStore(StoreOp op);

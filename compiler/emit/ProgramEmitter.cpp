@@ -103,15 +103,17 @@ void ProgramEmitter::initBarriers() {
 }
 
 /// Arrivals by which a slot of a ring is full: one of the role of one thread that posts it, or of every group of a role
-/// of warps; one of every thread of the warp that copies scales.
+/// of warps; one of every thread of a warp that copies scales, or of one that stages them.
 int64_t ProgramEmitter::postsOf(RingOp ring) {
-  int64_t posts = 0, copies = 0;
+  int64_t posts = 0, scales = 0;
   for (Operation *user : ring->getUsers())
     if (isa<CopyScalesOp>(user))
-      copies = warpLanes;
+      scales = warpLanes;
+    else if (auto stage = dyn_cast<StageScalesOp>(user); stage && stage.getRing() == ring.getResult())
+      scales = 1;
     else if (auto role = user->getParentOfType<RoleOp>(); isa<PostOp>(user))
       posts = role.getUnit() == RoleUnit::warp ? int64_t(role.getCount()) : 1;
-  return std::max<int64_t>(posts + copies, 1);
+  return std::max<int64_t>(posts + scales, 1);
 }
 
 /// Arrivals of this CTA by which a slot of a ring is released: one of every group, or of every warp (see RingOp).
@@ -136,7 +138,10 @@ bool ProgramEmitter::areThreadsReading(RingOp ring) {
   bool areReading = ring.getMessages();
   context.program.walk(
       [&](LoadFragmentOp load) { areReading |= load.getView().getDefiningOp<ViewOp>().getRing() == ring.getResult(); });
-  return areReading || llvm::any_of(ring->getUsers(), llvm::IsaPred<RowScalesOp, StagedScalesOp>);
+  return areReading || llvm::any_of(ring->getUsers(), [&](Operation *user) {
+    auto stage = dyn_cast<StageScalesOp>(user);
+    return isa<RowScalesOp, StagedScalesOp>(user) || (stage && stage.getTiles() == ring.getResult());
+  });
 }
 
 /// A copy with multicast writes into the slots of all CTAs of the cluster: all have to release them.

@@ -105,6 +105,13 @@ public:
   bool movesWholeUnits(uint32_t /*kind*/, uint32_t slot, bool hasTensorMap) const override {
     return (slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap);
   }
+  /// K is the width of X as N x K.
+  uint32_t widthOfWholeBlocks(const RecordView &kernel, const sparsec_operand_info_t &operand) const override {
+    if (operand.slot != SPARSEC_SPMM_DENSE || operand.layout != SPARSEC_LAYOUT_TRANSPOSED)
+      return 1;
+    const sparsec_argument_info_t &matrix = kernel.argumentIn(SPARSEC_SPMM_MATRIX);
+    return matrix.block_columns * uint32_t(dtypeBytes(matrix.dtype));
+  }
   std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView &kernel, const PlanCosts &costs,
                                                   const VariantShape &variant) const override;
 

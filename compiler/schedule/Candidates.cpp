@@ -408,10 +408,17 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   return std::nullopt;
 }
 
+/// Whether some calls with few columns need another schedule: tiles of scales of X begin at multiples of 16 bytes, and
+/// lines have whole blocks.
+static bool leavesCalls(const Schedule &schedule, const ProblemDescription &problem) {
+  const bool hasScaleTiles = problem.hasXScale && hasProducer(schedule) && schedule.slices > 1;
+  return hasScaleTiles || copiesLines(schedule, problem);
+}
+
 std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {
   std::vector<Schedule> schedules;
   for (const NarrowShape &shape : narrowShapes) {
-    if (!schedules.empty() && schedules.back().tileN == shape.columns)
+    if (!schedules.empty() && schedules.back().tileN == shape.columns && !leavesCalls(schedules.back(), problem))
       continue;
     if (std::optional<Schedule> schedule = narrowSchedule(shape, problem, chip))
       schedules.push_back(*schedule);

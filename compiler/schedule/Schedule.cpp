@@ -91,6 +91,13 @@ int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
   return schedule.tileK > blockColumns ? schedule.tileK / blockColumns : 1;
 }
 
+bool sparsec::copiesLines(const Schedule &schedule, const ProblemDescription &problem) {
+  constexpr int64_t bytesOfHalfLine = 64;
+  return schedule.copy == CopyMethod::Tma && schedule.slices > 1 && problem.xTransposed && !problem.wTransposed &&
+         schedule.tileK == problem.blockColumns &&
+         problem.blockColumns * bytesOf(problem.elementType) == bytesOfHalfLine;
+}
+
 bool sparsec::swapsOperands(const Schedule &schedule, bool hasXScale) {
   return hasXScale && hasProducer(schedule) && schedule.slices == 1;
 }

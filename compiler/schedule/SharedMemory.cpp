@@ -87,8 +87,11 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
   switch (schedule.walk) {
   case TileWalk::Blocks:
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
-    if (problem.hasXScale && hasProducer(schedule) && !swapsOperands(schedule, problem.hasXScale))
+    if (problem.hasXScale && hasProducer(schedule) && !swapsOperands(schedule, problem.hasXScale)) {
       needs.rings.front().bufferBytes.push_back(schedule.tileN * scaleBytes);
+      // In front of the scales in slots, which end anywhere.
+      needs.rings.insert(needs.rings.begin(), ring(scaleTileStages, {schedule.tileN * scaleTileParts * scaleBytes}));
+    }
     if (swapsOperands(schedule, problem.hasXScale))
       needs.rings.push_back(ring(scaleStages(schedule.tileN), {schedule.tileN * scaleBytes}));
     break;

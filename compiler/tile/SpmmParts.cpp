@@ -37,7 +37,18 @@ void SpmmParts::makeRing(bool hasScales) {
   ring = sparsec::makeRing(b, schedule, buffers);
 }
 
+bool SpmmParts::copiesLines() {
+  ProblemDescription problem;
+  problem.elementType = toElementType(matrix.getElementType());
+  problem.blockColumns = matrix.getBlockColumns();
+  problem.wTransposed = matrix.getTransposed();
+  problem.xTransposed = isTransposed();
+  return sparsec::copiesLines(toSchedule(schedule), problem);
+}
+
 bool SpmmParts::mayCutBlocks() {
+  if (copiesLines())
+    return false;
   return sparsec::mayCutBlocks(matrix, cast<RankedTensorType>(loads[1].getSource().getType()), isTransposed());
 }
 
@@ -155,4 +166,5 @@ void SpmmParts::storeTile(const Tile &tile, const GroupPart &part, Value sum) {
   store.getGroupMutable().assign(part.group);
   store.getGroupRowMutable().assign(part.row);
   store.getGroupColumnMutable().assign(part.column);
+  store.setLines(copiesLines());
 }

@@ -66,6 +66,8 @@ protected:
   bool isTransposed() { return chain.getXTransposed(); }
   /// Whether K may end inside a block.
   bool mayCutBlocks();
+  /// Whether blocks are copied as lines of 128 bytes. No block is cut then.
+  bool copiesLines();
 
   ScheduleAttr schedule;
   TileLoopOp tileLoop;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A row of the scales of X belongs to a column of X, so that each scale that a part of K needs is in a sector of its
-// own. One warp copies them for all groups. It waits for no copy: they arrive at the barrier of their slot, as tensor
-// copies do.
+// own. One warp brings them for all groups, in one of two ways. Where tiles have many columns, it copies the scales of
+// one part after the other, and waits for no copy: they arrive at the barrier of their slot, as tensor copies do. Where
+// tiles have few, such copies would take longer than the products. The producer then copies tiles of scales, with a line
+// of 128 bytes for each column, and the warp puts those of a step into its slot.
 
 #include "SpmmProducer.h"
 
@@ -12,6 +14,9 @@
 
 using namespace mlir;
 using namespace sparsec;
+
+// The number of a tile of scales before the first one of a row.
+static constexpr int64_t noScaleTile = -1;
 
 WalkOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body) {
   Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock);
@@ -33,24 +38,52 @@ void SpmmProducer::makeProducer() {
 }
 
 void SpmmProducer::build() {
-  Value begin = CursorOp::create(b, ring), bytes = bytesOfCopies();
+  Value bytes = bytesOfCopies();
+  Values begin{CursorOp::create(b, ring)};
+  if (scaleTiles)
+    begin.push_back(CursorOp::create(b, scaleTiles));
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
-    named(carried[0], "slot");
-    return walk(tile, carried,
-                [&](Value /*position*/, Value block, Value column, ValueRange carried) {
-                  Value cursor = named(carried[0], "slot");
-                  for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
-                    AcquireOp::create(b, ring, cursor);
-                    auto post = PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
-                    if (bytes)
-                      post.getBytesMutable().assign(bytes);
-                    copyStep(tile, block, column, chunk, cursor);
-                    cursor = NextOp::create(b, ring, cursor);
-                  }
-                  return Values{cursor};
-                })
-        .getResults();
+    Values inits(carried);
+    if (scaleTiles)
+      inits.push_back(i32(b, noScaleTile));
+    auto loop = walk(tile, inits, [&](Value /*position*/, Value block, Value column, ValueRange carried) {
+      Values next(carried);
+      Value &cursor = next[0] = named(carried[0], "slot");
+      for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
+        AcquireOp::create(b, ring, cursor);
+        auto post = PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
+        if (bytes)
+          post.getBytesMutable().assign(bytes);
+        copyStep(tile, block, column, chunk, cursor);
+        cursor = NextOp::create(b, ring, cursor);
+        // Behind the blocks, which come from memory and not from L2.
+        if (scaleTiles)
+          copyScaleTile(tile, partOfK(column, i32(b, chunk)), next[1], next[2]);
+      }
+      return next;
+    });
+    return Values(loop.getResults().take_front(begin.size()));
   });
+}
+
+/// Where the part of K is in another tile of scales than the step before. Columns ascend as a rule, so that few steps have
+/// another one.
+void SpmmProducer::copyScaleTile(const Tile &tile, Value part, Value &cursor, Value &number) {
+  named(cursor, "scale_slot");
+  named(number, "scale_tile");
+  Value own = divide(b, part, scaleTileParts), isNew = differ(own, number);
+  cursor = carryIf(b, isNew, cursor, [&]() -> Values {
+    AcquireOp::create(b, scaleTiles, cursor);
+    PostOp::create(b, scaleTiles, cursor, /*messages=*/ValueRange(), /*empty=*/false);
+    Value first = multiply(b, own, scaleTileParts);
+    CopyOp::create(b, chain.getXScale(), ValueRange{tile.at.column, first}, scaleTiles, cursor, /*index=*/0);
+    return {NextOp::create(b, scaleTiles, cursor)};
+  })[0];
+  number = own;
+}
+
+Value SpmmProducer::differ(Value a, Value other) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, a, other);
 }
 
 /// Those of A and X, where a slot has scales too; else null.
@@ -70,6 +103,7 @@ void SpmmProducer::copyStep(const Tile &tile, Value block, Value column, int64_t
   Value k = i32(b, chunk * schedule.getTileK());
   auto copy = CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, cursor, /*index=*/0);
   copy.setMulticast(schedule.getCluster() > 1);
+  copy.setLines(copiesLines());
   if (mayCutBlocks())
     copy.getBlockColumnsMutable().assign(column);
   Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
@@ -77,31 +111,76 @@ void SpmmProducer::copyStep(const Tile &tile, Value block, Value column, int64_t
 }
 
 void SpmmProducer::makeScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
-  makeRole(b, "scales", RoleUnit::warp, 1, schedule.getProducerRegisters(),
-           [&] { buildScaleProducer(scaleRing, chunksOfSlot); });
+  makeRole(b, "scales", RoleUnit::warp, 1, schedule.getProducerRegisters(), [&] {
+    Value begin = CursorOp::create(b, scaleRing);
+    walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
+      named(carried[0], "slot");
+      return walk(tile, carried,
+                  [&](Value /*position*/, Value /*block*/, Value column, ValueRange carried) {
+                    Value slot = named(carried[0], "slot");
+                    for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); chunk += chunksOfSlot) {
+                      AcquireOp::create(b, scaleRing, slot);
+                      auto group = CopyGroupOp::create(b, /*condition=*/Value());
+                      OpBuilder::InsertionGuard guard(b);
+                      b.createBlock(&group.getBody());
+                      CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)),
+                                           scaleRing, slot);
+                      b.setInsertionPointAfter(group);
+                      slot = NextOp::create(b, scaleRing, slot);
+                    }
+                    return Values{slot};
+                  })
+          .getResults();
+    });
+    AwaitCopiesOp::create(b, /*outstanding=*/0);
+  });
 }
 
-void SpmmProducer::buildScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
-  const int64_t chunks = blockLoop.getChunks();
-  Value begin = CursorOp::create(b, scaleRing);
-  walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
-    named(carried[0], "slot");
-    return walk(tile, carried,
-                [&](Value /*position*/, Value /*block*/, Value column, ValueRange carried) {
-                  Value slot = named(carried[0], "slot");
-                  for (int64_t chunk = 0; chunk < chunks; chunk += chunksOfSlot) {
-                    AcquireOp::create(b, scaleRing, slot);
-                    auto group = CopyGroupOp::create(b, /*condition=*/Value());
-                    OpBuilder::InsertionGuard guard(b);
-                    b.createBlock(&group.getBody());
-                    CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)),
-                                         scaleRing, slot);
-                    b.setInsertionPointAfter(group);
-                    slot = NextOp::create(b, scaleRing, slot);
-                  }
-                  return Values{slot};
-                })
-        .getResults();
+void SpmmProducer::makeScaleTiles() {
+  Type buffer = bufferOf(schedule, schedule.getTileN(), scaleTileParts, b.getF32Type());
+  scaleTiles = RingOp::create(b, RingType::get(b.getContext(), scaleTileStages, buffer), b.getStringAttr("scale_tiles"),
+                              /*messages=*/false);
+}
+
+void SpmmProducer::makeScaleStager() {
+  makeRole(b, "scales", RoleUnit::warp, 1, schedule.getProducerRegisters(), [&] {
+    Value begin = CursorOp::create(b, ring), beginOfTiles = CursorOp::create(b, scaleTiles);
+    walkTiles({begin, beginOfTiles}, [&](const Tile &tile, ValueRange carried) -> Values {
+      Values inits(carried);
+      inits.push_back(i32(b, noScaleTile));
+      auto loop = walk(tile, inits, [&](Value /*position*/, Value block, Value column, ValueRange carried) {
+        Value slot = named(carried[0], "slot"), cursor = carried[1], number = carried[2], scale = scaleOf(block);
+        for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
+          Value part = partOfK(column, i32(b, chunk));
+          enterScaleTile(part, cursor, number);
+          AcquireOp::create(b, ring, slot);
+          StageScalesOp::create(b, scaleTiles, cursor, part, scale, ring, slot);
+          slot = NextOp::create(b, ring, slot);
+        }
+        return Values{slot, cursor, number};
+      });
+      return Values{loop.getResult(0), leaveScaleTile(loop.getResult(1), loop.getResult(2))};
+    });
   });
-  AwaitCopiesOp::create(b, /*outstanding=*/0);
+}
+
+/// Waits for the tile of scales of a part of K, where it is another one than that of the step before.
+void SpmmProducer::enterScaleTile(Value part, Value &cursor, Value &number) {
+  named(cursor, "scale_slot");
+  named(number, "scale_tile");
+  Value own = divide(b, part, scaleTileParts);
+  cursor = carryIf(b, differ(own, number), cursor, [&]() -> Values {
+    Value next = leaveScaleTile(cursor, number);
+    WaitOp::create(b, TypeRange(), scaleTiles, next);
+    return {next};
+  })[0];
+  number = own;
+}
+
+/// Releases the tile of scales if there is one. Gives the cursor of the next one.
+Value SpmmProducer::leaveScaleTile(Value cursor, Value number) {
+  return carryIf(b, differ(number, i32(b, noScaleTile)), cursor, [&]() -> Values {
+    ReleaseOp::create(b, scaleTiles, cursor, /*condition=*/Value());
+    return {NextOp::create(b, scaleTiles, cursor)};
+  })[0];
 }

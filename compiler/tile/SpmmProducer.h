@@ -22,12 +22,21 @@ protected:
   void makeProducer();
   /// The role that copies the scales of X into the next slot of a ring, one slot for so many chunks of a block.
   void makeScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
+  /// The ring of tiles of the scales of X. Where there is one, the producer fills it.
+  void makeScaleTiles();
+  /// The role that puts the scales of X of each step into its slot, from these tiles.
+  void makeScaleStager();
 
 private:
   void build();
   void copyStep(const Tile &tile, mlir::Value block, mlir::Value column, int64_t chunk, mlir::Value cursor);
-  void buildScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
+  void copyScaleTile(const Tile &tile, mlir::Value part, mlir::Value &cursor, mlir::Value &number);
+  void enterScaleTile(mlir::Value part, mlir::Value &cursor, mlir::Value &number);
+  mlir::Value leaveScaleTile(mlir::Value cursor, mlir::Value number);
+  mlir::Value differ(mlir::Value a, mlir::Value other);
   mlir::Value bytesOfCopies();
+
+  mlir::Value scaleTiles; // a ring, or null
 };
 
 } // namespace sparsec

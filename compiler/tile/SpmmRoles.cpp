@@ -8,7 +8,7 @@
 // so that one product is always in flight. With sums of two levels (fp8), it multiplies some of its columns at a time,
 // and adds each product to the sum when it is complete. The other warpgroup multiplies meanwhile. Before it adds the
 // last product of a step, it tests whether the next slot is full, so that it has the answer when it comes to wait for
-// it. Where X has scales, those of the columns are in the slot too, and a warp copies them.
+// it. Where X has scales, those of the columns times that of the block are in the slot too, and a warp puts them there.
 
 #include "SpmmRoles.h"
 
@@ -45,7 +45,7 @@ private:
     SmallVector<Value> values() const { return {sum, cursor, isFull}; }
   };
   Step multiplyInParts(Value a, ValueRange partsOfX, const Step &step, int64_t depth, Value scale);
-  Values readScales(Value slot, Value scale);
+  Values readScales(Value slot);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
@@ -53,11 +53,13 @@ private:
 void SpmmRoles::run() {
   b.setInsertionPoint(tileLoop);
   const bool hasXScale = bool(chain.getXScale());
+  if (hasXScale)
+    makeScaleTiles();
   makeRing(/*hasScales=*/hasXScale);
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(); });
   makeProducer();
   if (hasXScale)
-    makeScaleProducer(ring, /*chunksOfSlot=*/1);
+    makeScaleStager();
   tileLoop.erase();
 }
 
@@ -124,7 +126,7 @@ SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value 
   Step first = {ZeroOp::create(b, sumType()), tile.cursor, arith::ConstantIntOp::create(b, 0, 1)};
   auto loop = walk(tile, first.values(), [&](Value, Value block, Value, ValueRange carried) {
     Step step = {named(carried[0], "sum"), named(carried[1], "slot"), named(carried[2], "is_full")};
-    Value scale = scaleOf(block);
+    Value scale = chain.getXScale() ? Value() : scaleOf(block); // else it is in those of X
     for (int64_t depth : chain.getDepth())
       step = multiplyInParts(a, partsOfX, step, depth, scale);
     return step.values();
@@ -151,7 +153,7 @@ SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const S
         Value x = partsOfX[number];
         Value product = ProductOp::create(b, pending, a, step.cursor, x, step.cursor, /*accumulator=*/Value(), depth);
         if (number == 0 && chain.getXScale())
-          scales = readScales(step.cursor, scale);
+          scales = readScales(step.cursor);
         Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
         if (x == partsOfX.back()) {
           ReleaseOp::create(b, ring, step.cursor, /*condition=*/Value());
@@ -163,13 +165,13 @@ SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const S
   return next;
 }
 
-/// The scales of X of the group's columns, for each part, times that of the block.
-SmallVector<Value> SpmmRoles::readScales(Value slot, Value scale) {
+/// The scales of X of the group's columns, for each part, times that of the block if there is one.
+SmallVector<Value> SpmmRoles::readScales(Value slot) {
   Value first = partOfGroup().column;
   auto type = ThreadScalesType::get(b.getContext(), columnsOfPart());
   Values scales;
   for (int64_t part = 0; part < partCount(); ++part)
-    scales.push_back(StagedScalesOp::create(b, type, ring, slot, add(b, first, part * columnsOfPart()), scale));
+    scales.push_back(StagedScalesOp::create(b, type, ring, slot, add(b, first, part * columnsOfPart())));
   return scales;
 }
 

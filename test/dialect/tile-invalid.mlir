@@ -610,6 +610,66 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @stage_scales_c1_type attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  ^bb0(%y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %tiles = sparsec.ring : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
+    %t = sparsec.cursor %tiles : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
+    %ring = sparsec.ring : <8, [!sparsec.buffer<1, 64, f32>]>
+    %c = sparsec.cursor %ring : <8, [!sparsec.buffer<1, 64, f32>]>
+    // expected-error @+1 {{'sparsec.stage_scales' op expects tiles of f32 in one strip, with a multiple of 32 rows, but got '!sparsec.ring<2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>'}}
+    sparsec.stage_scales %tiles[%t] part(%zero) to %ring[%c] : !sparsec.ring<2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @stage_scales_c1_strips attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  ^bb0(%y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %tiles = sparsec.ring : <2, [!sparsec.buffer<64, 64, f32, strip = 128>]>
+    %t = sparsec.cursor %tiles : <2, [!sparsec.buffer<64, 64, f32, strip = 128>]>
+    %ring = sparsec.ring : <8, [!sparsec.buffer<1, 64, f32>]>
+    %c = sparsec.cursor %ring : <8, [!sparsec.buffer<1, 64, f32>]>
+    // expected-error @+1 {{'sparsec.stage_scales' op expects tiles of f32 in one strip, with a multiple of 32 rows, but got '!sparsec.ring<2, [!sparsec.buffer<64, 64, f32, strip = 128>]>'}}
+    sparsec.stage_scales %tiles[%t] part(%zero) to %ring[%c] : !sparsec.ring<2, [!sparsec.buffer<64, 64, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @stage_scales_c1_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  ^bb0(%y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %tiles = sparsec.ring : <2, [!sparsec.buffer<48, 32, f32, strip = 128>]>
+    %t = sparsec.cursor %tiles : <2, [!sparsec.buffer<48, 32, f32, strip = 128>]>
+    %ring = sparsec.ring : <8, [!sparsec.buffer<1, 64, f32>]>
+    %c = sparsec.cursor %ring : <8, [!sparsec.buffer<1, 64, f32>]>
+    // expected-error @+1 {{'sparsec.stage_scales' op expects tiles of f32 in one strip, with a multiple of 32 rows, but got '!sparsec.ring<2, [!sparsec.buffer<48, 32, f32, strip = 128>]>'}}
+    sparsec.stage_scales %tiles[%t] part(%zero) to %ring[%c] : !sparsec.ring<2, [!sparsec.buffer<48, 32, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @stage_scales_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  ^bb0(%y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %tiles = sparsec.ring : <2, [!sparsec.buffer<64, 32, f32, strip = 128>]>
+    %t = sparsec.cursor %tiles : <2, [!sparsec.buffer<64, 32, f32, strip = 128>]>
+    %ring = sparsec.ring : <8, [!sparsec.buffer<1, 32, f32>]>
+    %c = sparsec.cursor %ring : <8, [!sparsec.buffer<1, 32, f32>]>
+    // expected-error @+1 {{'sparsec.stage_scales' op expects a ring whose last buffer is a row of at least 64 f32, but got '!sparsec.ring<8, [!sparsec.buffer<1, 32, f32>]>'}}
+    sparsec.stage_scales %tiles[%t] part(%zero) to %ring[%c] : !sparsec.ring<2, [!sparsec.buffer<64, 32, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 32, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @copy_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?xf32>, %y: tensor<?x?xbf16>):
     %zero = arith.constant 0 : i32

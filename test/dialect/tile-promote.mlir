@@ -80,13 +80,23 @@ gpu.module @kernels {
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %slot = sparsec.cursor %scale_ring : <8, [!sparsec.buffer<1, 64, f32>]>
       %c0 = arith.constant 0 : i32
-      // CHECK: sparsec.staged_scales %scale_ring[%{{.*}}] at(%{{.*}}) times %{{.*}} : !{{.*}} -> <64>
-      // CHECK-NEXT: sparsec.staged_scales %scale_ring[%{{.*}}] at(%{{.*}}) : !{{.*}} -> <64>
-      %own = sparsec.staged_scales %scale_ring[%slot] at(%c0) times %scale : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
-      %alone = sparsec.staged_scales %scale_ring[%slot] at(%c0) : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
+      // CHECK: sparsec.staged_scales %scale_ring[%{{.*}}] at(%{{.*}}) : !{{.*}} -> <64>
+      %own = sparsec.staged_scales %scale_ring[%slot] at(%c0) : <8, [!sparsec.buffer<1, 64, f32>]> -> <64>
       // CHECK: sparsec.promote %{{.*}} times %{{.*}} : !sparsec.thread_scales<64> to %{{.*}} {column = 0 : i64} : <64, 64>, <64, 64>
       %part = sparsec.zero : !sparsec.accumulator<64, 64>
       %sum = sparsec.promote %part times %own : !sparsec.thread_scales<64> to %part {column = 0 : i64} : <64, 64>, <64, 64>
+    }
+    %scale_tiles = sparsec.ring {name = "scale_tiles"} : <2, [!sparsec.buffer<64, 32, f32, strip = 128>]>
+    sparsec.role "scales" warp(1) registers(40) {
+      %tile = sparsec.cursor %scale_tiles : <2, [!sparsec.buffer<64, 32, f32, strip = 128>]>
+      %slot = sparsec.cursor %scale_ring : <8, [!sparsec.buffer<1, 64, f32>]>
+      %part = arith.constant 33 : i32
+      // CHECK: sparsec.stage_scales %scale_tiles[%{{.*}}] part(%{{.*}}) times %{{.*}} to %scale_ring[%{{.*}}] : !{{.*}}, !{{.*}}
+      // CHECK-NEXT: sparsec.stage_scales %scale_tiles[%{{.*}}] part(%{{.*}}) to %scale_ring[%{{.*}}] : !{{.*}}, !{{.*}}
+      sparsec.stage_scales %scale_tiles[%tile] part(%part) times %scale to %scale_ring[%slot]
+          : !sparsec.ring<2, [!sparsec.buffer<64, 32, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
+      sparsec.stage_scales %scale_tiles[%tile] part(%part) to %scale_ring[%slot]
+          : !sparsec.ring<2, [!sparsec.buffer<64, 32, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
     }
   }
 }

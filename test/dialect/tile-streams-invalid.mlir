@@ -67,11 +67,11 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   sparsec.program @store_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%y: tensor<?x?xbf16>):
+  ^bb0(%p: !sparsec.bsr<?x?xbf16, block = 64x64>, %s: tensor<?x64x64xbf16>):
     %zero = arith.constant 0 : i32
-    %sum = sparsec.zero : !sparsec.accumulator<64, 32>
-    // expected-error @+1 {{'sparsec.store' op expects lines only for a swapped accumulator}}
-    sparsec.store %sum to %y[%zero, %zero, %zero] attributes {block_rows = 32 : i64, broadcast = [], lines} : <64, 32> -> tensor<?x?xbf16> {
+    %sum = sparsec.zero : !sparsec.accumulator<64, 64>
+    // expected-error @+1 {{'sparsec.store' op expects lines only for a dense result}}
+    sparsec.store %sum to %s[%zero, %zero, %zero] blocks(%zero to %zero of %p : !sparsec.bsr<?x?xbf16, block = 64x64>) attributes {block_rows = 64 : i64, block_stride = 64 : i64, broadcast = [], lines} : <64, 64> -> tensor<?x64x64xbf16> {
     ^bb0(%acc: f32):
       sparsec.yield %acc : f32
     }

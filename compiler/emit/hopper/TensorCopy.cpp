@@ -120,14 +120,16 @@ void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
   }
 }
 
-/// {elements of a line, lines, blocks}: a block as a whole.
+/// {elements of a line, lines, blocks}: whole rows of a block.
 void TensorCopy::copyLines(ValueRange coordinates) {
   constexpr int64_t lineBytes = 128;
+  Values at(llvm::reverse(coordinates));
+  at[1] = b.divide(at[1], lineBytes / stripBytes);
   int64_t boxLines = rows * stripBytes / lineBytes / cluster();
   auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_lines, argument, /*swizzle=*/lineBytes,
                                 ArrayRef<int64_t>{lineBytes / ring.elementBytes(buffer), boxLines, 1});
   Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * stripBytes);
-  load(destination, context.parameters.tensorMap(map), Values(llvm::reverse(coordinates)), ring.fullBarrier(slot.slot),
+  load(destination, context.parameters.tensorMap(map), at, ring.fullBarrier(slot.slot),
        {1, boxLines, boxLines * lineBytes});
 }
 
