@@ -35,6 +35,8 @@ bool BlockWalkOp::hasLoop() { return getBlocks() == 1 && !getChunkColumns(); }
 
 /// The position, the chunk, and what is loaded of each block: the column, and the number where that is another one.
 int64_t BlockWalkOp::getStepValues() {
+  if (getRotated())
+    return 0;
   int64_t loaded = getMatrix().getType().getTransposed() ? 2 : 1;
   return (getChunkColumns() ? 2 : 1) + loaded * int64_t(getBlocks());
 }
@@ -52,6 +54,10 @@ LogicalResult BlockWalkOp::verify() {
       ofChunk && (int64_t(*ofChunk) < 1 || int64_t(*ofChunk) > columns))
     return emitOpError("expects chunk_columns to be from 1 to the ")
            << columns << " columns of a block, but got " << int64_t(*ofChunk);
+  // block_walk_c3
+  if (getRotated() && !hasLoop())
+    return emitOpError("expects a rotated walk to be by whole blocks, one by one, but got ")
+           << int64_t(getBlocks()) << " blocks in each step" << (getChunkColumns() ? ", with chunk_columns" : "");
   return success();
 }
 
@@ -176,7 +182,7 @@ static LogicalResult verifyStepOf(Operation *op, Value of, StepType step, TypeRa
     return failure();
   // step_c4
   if (walk->getStepValues() == 0)
-    return op->emitOpError("expects a walk that has steps: one block of keys, or a chunk, in each");
+    return op->emitOpError("expects a walk that has steps: one block of keys, or a chunk, in each, and not rotated");
   // step_c2
   if (step.getValues() != walk->getStepValues())
     return op->emitOpError("expects a step of ") << walk->getStepValues() << " values, but got " << step;

@@ -27,17 +27,22 @@ def Sparsec_BlockWalkOp : Sparsec_Op<"block_walk", [Pure, Sparsec_NamesResults,
     block may have less. Only a walk by whole blocks, one by one, has a loop. A loop that uses columns or numbers loads
     those of the next block while its body runs. Steps have those that they need loaded when the walk comes to them.
 
+    A `rotated` walk has a loop alone. If the columns of its n blocks are neighbours in ascending order, the loop begins
+    with the block whose column is a multiple of n, and the blocks before that one come last. Otherwise it visits the
+    blocks in their order.
+
     ```mlir
     %walk = sparsec.block_walk %w from %first to %end {blocks = 2 : i64} : <?x?xf16, block = 16x16>
     ```
   }];
   let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, DefaultValuedAttr<I64Attr, "1">:$blocks,
-    OptionalAttr<I64Attr>:$chunk_columns);
+    OptionalAttr<I64Attr>:$chunk_columns, UnitAttr:$rotated);
   let results = (outs Sparsec_WalkType:$result);
   let assemblyFormat = "$matrix `from` $first `to` $end attr-dict `:` type($matrix)";
   // One block in a step.
-  let builders = [OpBuilder<(ins "::mlir::Value":$matrix, "::mlir::Value":$first, "::mlir::Value":$end), [{
-    build($_builder, $_state, matrix, first, end, /*blocks=*/1, /*chunk_columns=*/::mlir::IntegerAttr());
+  let builders = [OpBuilder<(ins "::mlir::Value":$matrix, "::mlir::Value":$first, "::mlir::Value":$end,
+                                 CArg<"bool", "false">:$rotated), [{
+    build($_builder, $_state, matrix, first, end, /*blocks=*/1, /*chunk_columns=*/::mlir::IntegerAttr(), rotated);
   }]>];
   let hasVerifier = 1;
 }

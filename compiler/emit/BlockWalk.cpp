@@ -29,6 +29,8 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
       visited.front() = position;
       return visit(visited, state);
     });
+  if (op.getRotated())
+    return rotatedLoop(int64_t(loadedCount), carried, visit);
   Value last = b.sub(end, 1);
   Value isEmpty = b.compare(arith::CmpIPredicate::sge, firstBlock, end);
   Values firstLoaded = b.ifThenElse(
@@ -46,6 +48,46 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
   });
   results.truncate(carried.size());
   return results;
+}
+
+/// The position and what is loaded of its block are carried: the producer has no register for one more position.
+Values BlockWalk::rotatedLoop(int64_t loadedCount, ValueRange carried, Visit visit) {
+  const int64_t visitedCount = 1 + loadedCount;
+  Value isEmpty = b.compare(arith::CmpIPredicate::sge, firstBlock, end);
+  Values state(carried);
+  llvm::append_range(state, b.ifThenElse(
+                                isEmpty, SmallVector<Type>(visitedCount, b.i32Type()),
+                                [&] { return Values(visitedCount, b.i32(0)); }, [&] { return beginOfRotation(); }));
+  Values results = b.forLoop(firstBlock, end, b.i32(1), state, [&](Value, ValueRange state) {
+    ValueRange visited = state.take_back(visitedCount);
+    Values nextVisited = visitedAt(wrap(b.add(visited.front(), 1)));
+    Values next = visit(visited, state.drop_back(visitedCount));
+    llvm::append_range(next, nextVisited);
+    return next;
+  });
+  results.truncate(carried.size());
+  return results;
+}
+
+/// There is a block at least. Rows that are not rotated wait for no more loads than without all this.
+Values BlockWalk::beginOfRotation() {
+  Values first = visitedAt(firstBlock);
+  Value count = b.sub(end, firstBlock), column = first[1], last = index.column(b.sub(end, 1));
+  Value areNeighbours = b.compare(arith::CmpIPredicate::eq, b.sub(last, column), b.sub(count, 1));
+  return b.ifThenElse(
+      areNeighbours, SmallVector<Type>(first.size(), b.i32Type()),
+      [&] { return visitedAt(wrap(b.sub(end, b.modulo(column, count)))); }, [&] { return first; });
+}
+
+/// What the loop visits at a position.
+Values BlockWalk::visitedAt(Value position) {
+  Values visited{position};
+  llvm::append_range(visited, load(position));
+  return visited;
+}
+
+Value BlockWalk::wrap(Value position) {
+  return b.select(b.compare(arith::CmpIPredicate::eq, position, end), firstBlock, position);
 }
 
 //===----------------------------------------------------------------------===//

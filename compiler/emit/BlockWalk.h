@@ -34,6 +34,11 @@ private:
   KernelBuilder::Values load(mlir::Value position);
   State at(mlir::Value position, const KernelBuilder::Values &chunk);
   mlir::Value columnBeyondMatrix();
+  KernelBuilder::Values rotatedLoop(int64_t loadedCount, mlir::ValueRange carried, Visit visit);
+  KernelBuilder::Values beginOfRotation();
+  KernelBuilder::Values visitedAt(mlir::Value position);
+  /// The position, or that of the first block in place of the end.
+  mlir::Value wrap(mlir::Value position);
   int64_t blocks() { return op.getBlocks(); }
   int64_t columnsOfBlock() { return op.getMatrix().getType().getBlockColumns(); }
   bool hasChunks() { return op.getChunkColumns().has_value(); }

@@ -5,6 +5,11 @@
 // one part after the other, and waits for no copy: they arrive at the barrier of their slot, as tensor copies do. Where
 // tiles have few, such copies would take longer than the products. The producer then copies tiles of scales, with a line
 // of 128 bytes for each column, and the warp puts those of a step into its slot.
+//
+// The rows of a band begin at one column after another. Where each begins with its first block, rows that run together
+// first read columns of X that nobody has read yet, all at once, and wait for memory. The producer therefore walks such
+// rows rotated: those with equally many blocks read the same column at the same time, and columns come from memory one
+// step after another.
 
 #include "SpmmProducer.h"
 
@@ -18,8 +23,8 @@ using namespace sparsec;
 // The number of a tile of scales before the first one of a row.
 static constexpr int64_t noScaleTile = -1;
 
-WalkOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body) {
-  Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock);
+WalkOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body, bool rotated) {
+  Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, rotated);
   auto walk = WalkOp::create(b, blocks, inits);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&walk.getBody().front());
@@ -46,7 +51,7 @@ void SpmmProducer::build() {
     Values inits(carried);
     if (scaleTiles)
       inits.push_back(i32(b, noScaleTile));
-    auto loop = walk(tile, inits, [&](Value /*position*/, Value block, Value column, ValueRange carried) {
+    auto step = [&](Value /*position*/, Value block, Value column, ValueRange carried) -> Values {
       Values next(carried);
       Value &cursor = next[0] = named(carried[0], "slot");
       for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
@@ -61,9 +66,16 @@ void SpmmProducer::build() {
           copyScaleTile(tile, partOfK(column, i32(b, chunk)), next[1], next[2]);
       }
       return next;
-    });
-    return Values(loop.getResults().take_front(begin.size()));
+    };
+    return Values(walk(tile, inits, step, rotatesRows()).getResults().take_front(begin.size()));
   });
+}
+
+/// Consumers that need the scales of blocks walk the rows in their order, and so does whoever adds up the blocks of a
+/// transposed matrix. Variants for few columns have few tiles that share columns of X, and wait for their first block.
+bool SpmmProducer::rotatesRows() {
+  auto program = tileLoop->getParentOfType<ProgramOp>();
+  return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels();
 }
 
 /// Where the part of K is in another tile of scales than the step before. Columns ascend as a rule, so that few steps have

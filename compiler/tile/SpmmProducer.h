@@ -15,8 +15,8 @@ protected:
   /// `position` is that of the block in its block row's order, counted from the matrix's first block.
   using Walk =
       mlir::function_ref<Values(mlir::Value position, mlir::Value block, mlir::Value column, mlir::ValueRange carried)>;
-  /// A loop over the blocks of a tile.
-  WalkOp walk(const Tile &tile, mlir::ValueRange inits, Walk body);
+  /// A loop over the blocks of a tile, in the order of the row unless `rotated`.
+  WalkOp walk(const Tile &tile, mlir::ValueRange inits, Walk body, bool rotated = false);
   mlir::Value hasBlocks(const Tile &tile);
   /// The role that copies A and X of each step into the next slot.
   void makeProducer();
@@ -29,6 +29,7 @@ protected:
 
 private:
   void build();
+  bool rotatesRows();
   void copyStep(const Tile &tile, mlir::Value block, mlir::Value column, int64_t chunk, mlir::Value cursor);
   void copyScaleTile(const Tile &tile, mlir::Value part, mlir::Value &cursor, mlir::Value &number);
   void enterScaleTile(mlir::Value part, mlir::Value &cursor, mlir::Value &number);

@@ -66,7 +66,8 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
     ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
       %1 = arith.muli %panel, %c512_i32 : i32
       %first, %end = sparsec.row_blocks %arg0[%tile_row] : <?x?xbf16, block = 64x64>
-      %walk = sparsec.block_walk %arg0 from %first to %end : <?x?xbf16, block = 64x64>
+      // If the blocks of the row are neighbours, as in a band, rows that run together visit the same columns at the same time.
+      %walk = sparsec.block_walk %arg0 from %first to %end {rotated} : <?x?xbf16, block = 64x64>
       %2 = sparsec.walk %walk init(%slot : !cursor) -> !cursor {
       ^bb0(%block: i32, %column: i32, %slot_0: !cursor):
         // The slot is free when both groups have released it, and full when the bytes of both copies are there.

@@ -70,6 +70,9 @@ BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns
       return randomUnit(patternSeed, (i / 4) * blockColumns + j / 4) < 0.7 &&
              randomUnit(patternSeed, (blockRows + i) * blockColumns + j) < 0.9;
     });
+  case PatternKind::Band:
+    return makePattern(blockRows, blockColumns,
+                       [&](int64_t i, int64_t j) { return std::abs(j - i % blockColumns) <= 1; });
   case PatternKind::NoBlocks:
     return makePattern(blockRows, blockColumns, [](int64_t, int64_t) { return false; });
   case PatternKind::File:
@@ -184,8 +187,8 @@ StoredMatrix storeTransposed(const Problem &problem) {
 }
 
 const char *patternName(PatternKind kind) {
-  static const char *const names[] = {"random",   "empty rows", "dense row", "diagonal", "one block",
-                                      "unsorted", "clustered",  "no blocks", "file"};
+  static const char *const names[] = {"random",   "empty rows", "dense row", "diagonal",  "one block",
+                                      "unsorted", "clustered",  "band",      "no blocks", "file"};
   return names[static_cast<int>(kind)];
 }
 

@@ -19,7 +19,7 @@ struct Shape {
   Placement placement;
 };
 
-enum class PatternKind { Random, EmptyRows, DenseRow, Diagonal, OneBlock, Unsorted, Clustered, NoBlocks, File };
+enum class PatternKind { Random, EmptyRows, DenseRow, Diagonal, OneBlock, Unsorted, Clustered, Band, NoBlocks, File };
 const char *patternName(PatternKind kind);
 
 /// Sizes around the block: multiples of it and odd ones, wide and narrow. `quick` leaves the small ones that matter

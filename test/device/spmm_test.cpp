@@ -53,14 +53,15 @@ std::vector<PatternKind> SpmmTest::patterns() const {
   if (subset == Subset::Sanitizer)
     return {PatternKind::Unsorted};
   if (subset == Subset::Quick)
-    return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::Clustered, PatternKind::NoBlocks};
+    return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::Clustered, PatternKind::Band,
+            PatternKind::NoBlocks};
   if (subset == Subset::Simulator && hasPackedVariant(kernel))
     return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::Clustered};
   if (subset == Subset::Simulator)
     return {PatternKind::Unsorted, PatternKind::EmptyRows};
   std::vector<PatternKind> all = {PatternKind::Random,    PatternKind::EmptyRows, PatternKind::DenseRow,
                                   PatternKind::Diagonal,  PatternKind::OneBlock,  PatternKind::Unsorted,
-                                  PatternKind::Clustered, PatternKind::NoBlocks};
+                                  PatternKind::Clustered, PatternKind::Band,      PatternKind::NoBlocks};
   if (hasPatternFile())
     all.push_back(PatternKind::File);
   return all;
@@ -185,6 +186,9 @@ void SpmmTest::runCases() {
       if (HasFatalFailure())
         return;
     }
+  // One size is enough for rotated rows, which are in some kernels only.
+  if (subset == Subset::Simulator)
+    runCase(shapesOfUnits(record.blockRows, record.blockColumns).front(), PatternKind::Band);
   if (subset == Subset::All)
     runCase(manyTilesShape(record.blockRows, record.blockColumns), PatternKind::Random);
 }

@@ -29,8 +29,17 @@ gpu.module @kernels {
     %chunks = sparsec.block_walk %w from %first to %end {chunk_columns = 32 : i64} : <?x?xbf16, block = 48x48>
     // CHECK-NEXT: sparsec.first_step %[[CHUNKS]] : <3> -> i32, i32, i32
     %chunk, %of, %column_of_block, %k = sparsec.first_step %chunks : <3> -> i32, i32, i32
+    // The order of a loop may differ from that of the row.
+    // CHECK-NEXT: %[[ROTATED:.*]] = sparsec.block_walk %[[W]] from %first to %end {rotated} : <?x?xbf16, block = 48x48>
+    %rotated = sparsec.block_walk %w from %first to %end {rotated} : <?x?xbf16, block = 48x48>
+    // CHECK-NEXT: sparsec.walk %[[ROTATED]] {
+    // CHECK-NEXT: ^bb0(%block: i32, %column: i32):
+    sparsec.walk %rotated {
+    ^bb0(%place: i32, %its_column: i32):
+      sparsec.yield
+    }
     // With a transposed matrix the numbers of blocks are visited, too.
-    // CHECK-NEXT: %[[NUMBERED:.*]] = sparsec.block_walk %[[T]] from %first to %end : <?x?xbf16, block = 16x16, transposed>
+    // CHECK: %[[NUMBERED:.*]] = sparsec.block_walk %[[T]] from %first to %end : <?x?xbf16, block = 16x16, transposed>
     %numbered = sparsec.block_walk %t from %first to %end : <?x?xbf16, block = 16x16, transposed>
     // CHECK-NEXT: %[[COUNT:.*]] = sparsec.walk %[[NUMBERED]] init(%first : i32) -> i32 {
     // CHECK-NEXT: ^bb0(%position: i32, %column: i32, %block: i32, %carried: i32):

@@ -6,7 +6,7 @@
 
 // With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
 // before has read: one product is in flight. A block of 128 columns takes two slots. The producer waits for free slots
-// and copies; the A of a cluster is multicast, X is not.
+// and copies; the A of a cluster is multicast, X is not. It walks rows of neighbours rotated.
 // CHECK-LABEL: sparsec.program @roles
 // CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 128x128>, %[[X:.*]]: tensor<?x?xbf16>, %[[Y:.*]]: tensor<?x?xbf16>):
 // CHECK: %[[RING:ring]] = sparsec.ring : ![[$ROLES]]
@@ -40,6 +40,7 @@
 // CHECK: sparsec.store %[[SUM]]#0 to %[[Y]][%tile_row, %{{.*}}, %[[COLUMN]]] part %{{.*}} at(
 // CHECK: sparsec.drain_stores
 // CHECK: sparsec.role "producer" thread(1) registers(40)
+// CHECK: %walk = sparsec.block_walk %[[W]] from %first to %end {rotated} : <?x?xbf16, block = 128x128>
 // CHECK: sparsec.walk %walk init(
 // CHECK: ^bb0(%block: i32, %column: i32, %[[C:.*]]: !cursor):
 // CHECK-NEXT: sparsec.acquire %[[RING]][%[[C]]]
@@ -196,6 +197,9 @@ sparsec.kernel @two_levels_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64
 // CHECK: sparsec.wait
 // CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM]] {column = 0 : i64}
 // CHECK: sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM0]] {column = 0 : i64}
+// The producer has the order of the consumers, which need the number of a block.
+// CHECK: sparsec.role "producer"
+// CHECK: sparsec.block_walk {{.*}} from %first to %end : <
 sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
   %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -382,8 +386,31 @@ sparsec.kernel @slices(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?
 // CHECK: sparsec.role "producer" thread(1)
 // CHECK: %[[OWN:.*]] = arith.minsi %{{.*}}, %end
 // CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %end
-// CHECK: sparsec.block_walk %{{.*}} from %[[OWN]] to %[[LAST]]
+// CHECK: sparsec.block_walk %{{.*}} from %[[OWN]] to %[[LAST]] {rotated} :
 sparsec.kernel @slices_of_roles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Sums over a transposed matrix ascend, and variants for few columns wait for the first block of a tile: neither rotates
+// rows.
+// CHECK-LABEL: sparsec.program @transposed
+// CHECK: sparsec.role "producer"
+// CHECK: sparsec.block_walk {{.*}} from %first to %end : <
+sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 128x128, transposed>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128, transposed>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: sparsec.program @few_columns_narrow128
+// CHECK: sparsec.role "producer"
+// CHECK: sparsec.block_walk {{.*}} from %first to %end : <
+// CHECK-LABEL: sparsec.program @few_columns
+// CHECK: sparsec.role "producer"
+// CHECK: sparsec.block_walk {{.*}} from %first to %end {rotated} : <
+sparsec.kernel @few_columns(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {
+    narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>],
+    schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
