@@ -471,32 +471,6 @@ def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {
   let hasVerifier = 1;
 }
 
-def Sparsec_TurnWaitOp : Sparsec_Op<"turn_wait", []> {
-  let summary = "Waits until it is the turn of this group.";
-  let description = [{
-    Two groups of a tile take turns: each waits for its own turn and passes the turn to the other. The turn of group g
-    is the named barrier `first_barrier` + g. Each further tile of a CTA has the next two.
-    `sparsec-assign-shared-memory` sets `first_barrier`.
-
-    ```mlir
-    sparsec.turn_wait %group
-    ```
-  }];
-  let arguments = (ins I32:$group, OptionalAttr<I64Attr>:$first_barrier);
-  let assemblyFormat = "$group attr-dict";
-}
-
-def Sparsec_TurnPassOp : Sparsec_Op<"turn_pass", []> {
-  let summary = "Gives the turn to a group, and goes on.";
-  let description = [{
-    ```mlir
-    sparsec.turn_pass %other
-    ```
-  }];
-  let arguments = (ins I32:$group, OptionalAttr<I64Attr>:$first_barrier);
-  let assemblyFormat = "$group attr-dict";
-}
-
 def Sparsec_IssueBeginOp : Sparsec_Op<"issue_begin", []> {
   let summary = "Lets another tile of the CTA that issues products finish, and says that this one issues.";
   let description = [{

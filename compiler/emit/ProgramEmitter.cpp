@@ -294,12 +294,6 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](AddSlicesOp add) { emitAddSlices(add); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
-      .Case([&](TurnWaitOp op) {
-        ptx::barrierNamed(b, turnBarrier(values.one(op.getGroup()), *op.getFirstBarrier()), threadsOfTurns(op));
-      })
-      .Case([&](TurnPassOp op) {
-        ptx::barrierNamedArrive(b, turnBarrier(values.one(op.getGroup()), *op.getFirstBarrier()), threadsOfTurns(op));
-      })
       .Case([&](IssueBeginOp op) { emitIssueBegin(op); })
       .Case([&](IssueEndOp op) { setIssuer(*op.getOffset(), b.i32(noIssuer)); })
       .Default([&](Operation *other) {
@@ -657,18 +651,8 @@ void ProgramEmitter::releaseForOthers(RingOp ring, ReleaseOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Turns and the issuer
+// Barriers of a tile and the issuer
 //===----------------------------------------------------------------------===//
-
-/// A named barrier counts the threads of all groups of the role.
-int64_t ProgramEmitter::threadsOfTurns(Operation *op) { return threadsOfTile(op->getParentOfType<RoleOp>()); }
-
-/// Tiles side by side in a CTA have different numbers of steps: each has barriers of its own.
-Value ProgramEmitter::turnBarrier(Value turn, int64_t firstBarrier) {
-  constexpr int64_t turnsOfTile = 2;
-  Value number = b.add(turn, firstBarrier);
-  return context.schedule.getConcurrentTiles() == 1 ? number : b.add(number, b.mul(tileOfCta, turnsOfTile));
-}
 
 int64_t ProgramEmitter::threadsOfTile(RoleOp role) { return int64_t(role.getCount()) * threadsOfWarpgroup; }
 

@@ -95,9 +95,7 @@ private:
   void emitRelease(ReleaseOp op);
   void releaseForOthers(RingOp ring, ReleaseOp op);
 
-  // Turns and the issuer.
-  int64_t threadsOfTurns(mlir::Operation *op);
-  mlir::Value turnBarrier(mlir::Value group, int64_t firstBarrier);
+  // The issuer.
   void emitIssueBegin(IssueBeginOp op);
   void setIssuer(int64_t offset, mlir::Value issuer);
   bool hasSlices() { return int64_t(context.schedule.getSlices()) > 1; }

@@ -88,9 +88,6 @@ void ptx::barrierCta(KernelBuilder &b) { NVVM::BarrierOp::create(b); }
 void ptx::barrierNamed(KernelBuilder &b, Value id, int64_t threads) {
   NVVM::BarrierOp::create(b, Type(), id, b.i32(threads), NVVM::BarrierReductionAttr(), Value());
 }
-void ptx::barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads) {
-  NVVM::BarrierArriveOp::create(b, id, b.i32(threads));
-}
 void ptx::gridDependencyWait(KernelBuilder &b) { NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait); }
 void ptx::gridDependentsLaunch(KernelBuilder &b) {
   NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);

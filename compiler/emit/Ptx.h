@@ -40,11 +40,10 @@ Value sumOfWarp(KernelBuilder &b, Value value);
 Value largestOfWarp(KernelBuilder &b, Value value);
 
 // Barriers of threads (9.7.13).
-void barrierCta(KernelBuilder &b);                                    // bar.sync 0
-void barrierNamed(KernelBuilder &b, Value id, int64_t threads);       // bar.sync id, threads
-void barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads); // bar.arrive id, threads
-void barrierWarp(KernelBuilder &b);                                   // bar.warp.sync
-void barrierCluster(KernelBuilder &b);                                // barrier.cluster.arrive + wait
+void barrierCta(KernelBuilder &b);                              // bar.sync 0
+void barrierNamed(KernelBuilder &b, Value id, int64_t threads); // bar.sync id, threads
+void barrierWarp(KernelBuilder &b);                             // bar.warp.sync
+void barrierCluster(KernelBuilder &b);                          // barrier.cluster.arrive + wait
 
 /// Waits for the kernel in front of this one, and sees its writes (griddepcontrol.wait, 9.7.13.13).
 void gridDependencyWait(KernelBuilder &b);

@@ -9,8 +9,8 @@ using namespace sparsec;
 
 // One warp each of them fills the rings of a tile.
 static constexpr int64_t mostConcurrentTiles = 4;
-// A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
-static_assert(1 + 2 * mostConcurrentTiles <= 16, "a CTA has 16 named barriers");
+// Each tile has a barrier, and the CTA has barrier 0.
+static_assert(1 + mostConcurrentTiles <= 16, "a CTA has 16 named barriers");
 // Queries of wider heads leave no room for those of the next tile.
 static constexpr int64_t mostColumnsOfTwoTiles = 128;
 // Registers of a warp of mma.sync that hold something from step to step.

@@ -17,7 +17,7 @@ using namespace sparsec;
 namespace {
 
 /// Barrier 0 is that of the whole CTA.
-constexpr int64_t firstTurnBarrier = 1, turnsOfTile = 2;
+constexpr int64_t firstBarrierOfTiles = 1;
 
 int64_t bytesOf(Type type) {
   auto buffer = cast<BufferType>(type);
@@ -80,17 +80,9 @@ public:
     if (bytesOfSums(schedule) > 0)
       program.walk([&](AddSlicesOp op) { op.setOffset(places.staging); });
     program.setSharedMemory(places.total);
-    assignTurns(program, places.issuer);
-  }
-
-private:
-  static void assignTurns(ProgramOp program, int64_t issuer) {
-    program.walk([&](IssueBeginOp op) { op.setOffset(issuer); });
-    program.walk([&](IssueEndOp op) { op.setOffset(issuer); });
-    program.walk([&](TurnWaitOp op) { op.setFirstBarrier(firstTurnBarrier); });
-    program.walk([&](TurnPassOp op) { op.setFirstBarrier(firstTurnBarrier); });
-    const int64_t tiles = program.getSchedule().getConcurrentTiles();
-    program.walk([&](ClearRowsOp op) { op.setFirstBarrier(firstTurnBarrier + turnsOfTile * tiles); });
+    program.walk([&](IssueBeginOp op) { op.setOffset(places.issuer); });
+    program.walk([&](IssueEndOp op) { op.setOffset(places.issuer); });
+    program.walk([&](ClearRowsOp op) { op.setFirstBarrier(firstBarrierOfTiles); });
   }
 };
 

@@ -82,9 +82,6 @@ private:
   /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
   /// half as much of shared memory.
   bool keepsQueries() { return schedule.getTileN() == 64 && parts.headDimension == 128 && parts.valueDimension <= 128; }
-  /// The two groups of a tile issue their products in turns: without, they drift into step, so that both multiply and
-  /// then both exponentiate. It is worth the barriers where the scores take many instructions.
-  bool takesTurns() { return schedule.getConsumersM() == 2 && form.hasFixedShift(); }
   /// One of three tiles side by side lets another that issues products finish: mixed, their products would end at the
   /// same time, and both would exponentiate at the same time. Two tiles lose 2 to 4 % by it, and a soft cap gains
   /// nothing.
@@ -106,13 +103,6 @@ AttentionConsumer::Progress AttentionConsumer::Progress::of(ValueRange values) {
 
 void AttentionConsumer::build() {
   makeViews();
-  if (takesTurns()) {
-    Value isSecond = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, group, i32(b, 1));
-    auto branch = scf::IfOp::create(b, isSecond, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    TurnPassOp::create(b, i32(b, 0), IntegerAttr()); // the first turn
-  }
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
   loopWhile(b, waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
             {/*position=*/2, LoopTest::ne, endOfTiles},
@@ -220,8 +210,6 @@ AttentionConsumer::FinishedTile AttentionConsumer::passSteps(const NextTile &til
                                       {/*position=*/1, LoopTest::ne, endOfList}, [&](ValueRange carried) {
                                         Value keys = carried[0], values = advance(keys);
                                         clearValues(progressOf(carried), values);
-                                        beginProducts();
-                                        endProducts();
                                         release(parts.keyRing, keys);
                                         WaitOp::create(b, TypeRange(), parts.keyRing, values);
                                         release(parts.keyRing, values);
@@ -319,8 +307,7 @@ Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRang
                            keyView, keys, bias, parts.headDimension);
 }
 
-/// Makes the values of the step before zero that are behind the last key. All groups wait for each other there: it has
-/// to come before any of them waits for its turn.
+/// Makes the values of the step before zero that are behind the last key. All groups wait for each other there.
 void AttentionConsumer::clearValues(const Progress &progress, Value cursor) {
   if (progress.counts.empty())
     return;
@@ -357,15 +344,11 @@ Value AttentionConsumer::sums(Value pending, int64_t outstanding) {
 }
 
 void AttentionConsumer::beginProducts() {
-  if (takesTurns())
-    TurnWaitOp::create(b, group, IntegerAttr());
   if (yieldsToIssuer())
     IssueBeginOp::create(b, IntegerAttr());
 }
 
 void AttentionConsumer::endProducts() {
-  if (takesTurns())
-    TurnPassOp::create(b, arith::SubIOp::create(b, i32(b, 1), group), IntegerAttr());
   if (yieldsToIssuer())
     IssueEndOp::create(b, IntegerAttr());
 }

@@ -52,8 +52,6 @@ gpu.module @kernels {
       %key, %partial = sparsec.key_block %tile_row {keys = 64 : i64}
       // CHECK-NEXT: %[[BIAS:.*]] = sparsec.score_bias %softmax at(%[[KEY]]) partial(%partial) : <64, 128>
       %bias = sparsec.score_bias %softmax at(%key) partial(%partial) : <64, 128>
-      // CHECK-NEXT: sparsec.turn_wait %group {first_barrier = 1 : i64}
-      sparsec.turn_wait %group {first_barrier = 1 : i64}
       // CHECK-NEXT: sparsec.issue_begin {offset = 8 : i64}
       sparsec.issue_begin {offset = 8 : i64}
       // CHECK-NEXT: %[[S:.*]] = sparsec.product %[[A]], %{{.*}}[%{{.*}}], %[[BIAS]] {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
@@ -62,8 +60,6 @@ gpu.module @kernels {
       %s1 = sparsec.product %a[%cq], %b[%ck] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
       // CHECK-NEXT: sparsec.issue_end
       sparsec.issue_end
-      // CHECK-NEXT: sparsec.turn_pass %group
-      sparsec.turn_pass %group
       %s = sparsec.await %s0 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
       // CHECK: %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %{{.*}}, %[[BEGIN]] at(%[[KEY]], %[[KEY]]) partial(%partial, %partial) : <64, 128>, <64>
       %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %s, %state at(%key, %key) partial(%partial, %partial) : <64, 128>, <64>
@@ -132,8 +128,7 @@ gpu.module @kernels {
     %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]> -> i32, i32
     sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
     %group = sparsec.group
-    %other = arith.addi %group, %group : i32
-    %group_row = arith.muli %group, %other : i32
+    %group_row = arith.muli %group, %group : i32
     // CHECK: sparsec.query_tile
     %batch, %head, %key_head, %first = sparsec.query_tile %q, %k[%tile_row, %panel] {rows = 128 : i64}
         : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
@@ -163,8 +158,6 @@ gpu.module @kernels {
     %rescaled = sparsec.rescale %output by %rescaling : <64, 128>
     %rows = sparsec.sum_rows %state : <64>
     %query = arith.addi %first, %group_row : i32
-    sparsec.turn_wait %group
-    sparsec.turn_pass %other
     sparsec.issue_begin
     sparsec.issue_end
     // CHECK: sparsec.store_rows

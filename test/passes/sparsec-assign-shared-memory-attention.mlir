@@ -62,21 +62,3 @@ sparsec.kernel @three_tiles(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, 
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
-
-// Barrier 0 is that of the whole CTA, the turns of a tile are from 1 on.
-// CHECK-LABEL: sparsec.program @turns
-// CHECK: sparsec.turn_pass %{{.*}} {first_barrier = 1 : i64}
-// CHECK: sparsec.turn_wait %{{.*}} {first_barrier = 1 : i64}
-// CHECK: sparsec.turn_pass %{{.*}} {first_barrier = 1 : i64}
-sparsec.kernel @turns(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
-    -> (o: tensor<?x?x?x128xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1>} {
-  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
-    %cap = arith.constant 20.0 : f32
-    %ratio = arith.divf %s, %cap fastmath<arcp,reassoc> : f32
-    %tanh = math.tanh %ratio fastmath<afn> : f32
-    %r = arith.mulf %tanh, %cap : f32
-    sparsec.yield %r : f32
-  }
-    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
-  sparsec.return %o : tensor<?x?x?x128xbf16>
-}

@@ -163,21 +163,14 @@ sparsec.kernel @bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: t
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
 
-// A soft cap bounds the scores: m is fixed, and exponentials run while the second product does. Two groups take turns;
-// the second gives the first turn to the first.
+// A soft cap bounds the scores: m is fixed, and exponentials run while the second product does.
 // CHECK-LABEL: sparsec.program @cap
-// CHECK: %[[IS_SECOND:.*]] = arith.cmpi eq, %group, %c1_i32
-// CHECK-NEXT: scf.if %[[IS_SECOND]] {
-// CHECK-NEXT: sparsec.turn_pass %c0_i32
 // CHECK: sparsec.loop
 // CHECK: sparsec.exponentiate
 // CHECK: sparsec.loop
-// CHECK: sparsec.turn_wait %group
-// CHECK-NEXT: sparsec.product
+// CHECK: sparsec.product
 // CHECK-NEXT: sparsec.wait
 // CHECK-NEXT: %[[O:.*]] = sparsec.product
-// CHECK-NEXT: %[[OTHER:.*]] = arith.subi %c1_i32, %group
-// CHECK-NEXT: sparsec.turn_pass %[[OTHER]]
 // CHECK-NEXT: sparsec.await
 // CHECK-NEXT: sparsec.release
 // CHECK-NEXT: sparsec.key_block

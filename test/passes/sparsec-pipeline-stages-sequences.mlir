@@ -2,7 +2,7 @@
 // Programs of sequences with sizes of their own.
 
 // Pages of 64 rows of keys, and steps of 128 keys: the pages are looked up before the slot is free. Consumers clear the
-// values behind the last key before any of them multiplies; the barrier of a tile follows those of the turns.
+// values behind the last key before any of them multiplies; the barrier of a tile follows that of the CTA.
 // CHECK-LABEL: sparsec.program @paged attributes
 // CHECK: sparsec.role "consumer"
 // CHECK: %batch, %head, %key_head, %query = sparsec.query_tile %{{.*}} {rows = 128 : i64}
@@ -13,7 +13,7 @@
 // CHECK-NEXT: %[[SHORT:.*]] = arith.cmpi slt, %[[COUNT:.*]], %c128_i32 : i32
 // CHECK-NEXT: scf.if %[[SHORT]] {
 // CHECK-NEXT: sparsec.wait %key_ring[%[[VALUES]]] :
-// CHECK-NEXT: sparsec.clear_rows %key_ring[%[[VALUES]]] from(%[[COUNT]]) {first_barrier = 3 : i64}
+// CHECK-NEXT: sparsec.clear_rows %key_ring[%[[VALUES]]] from(%[[COUNT]]) {first_barrier = 1 : i64}
 // CHECK-NEXT: }
 // CHECK-NEXT: sparsec.product
 // CHECK: arith.subi %keys, %key
@@ -148,32 +148,6 @@ sparsec.kernel @packed(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %
   %o = sparsec.attention %q, %k, %v pattern(%p) query_starts(%qs) key_starts(%ks)
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>, tensor<?xi32>,
        tensor<?xi32>) -> tensor<?x?x?x128xbf16>
-  sparsec.return %o : tensor<?x?x?x128xbf16>
-}
-
-// The groups of a tile take turns. One without queries passes its turn on.
-// CHECK-LABEL: sparsec.program @packed_turns attributes
-// CHECK: sparsec.sum_rows
-// CHECK: } else {
-// CHECK-NOT: sparsec.product
-// CHECK: sparsec.turn_wait %[[GROUP:.*]] {
-// CHECK-NEXT: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[GROUP]]
-// CHECK-NEXT: sparsec.turn_pass %[[OTHER]] {
-// CHECK-NOT: sparsec.product
-// CHECK: sparsec.role "producer"
-sparsec.kernel @packed_turns(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
-                             %qs: tensor<?xi32>, %ks: tensor<?xi32>) -> (o: tensor<?x?x?x128xbf16>)
-    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
-  %o = sparsec.attention %q, %k, %v query_starts(%qs) key_starts(%ks) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
-    %scale = arith.constant 0.05 : f32
-    %cap = arith.constant 20.0 : f32
-    %x = arith.mulf %s, %scale : f32
-    %t = math.tanh %x : f32
-    %r = arith.mulf %t, %cap : f32
-    sparsec.yield %r : f32
-  }
-    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xi32>, tensor<?xi32>)
-      -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 

@@ -1,7 +1,7 @@
 // RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|parts|merge)[(]/} !skip' > %t.ptx
 // RUN: FileCheck %s --implicit-check-not=relaxed < %t.ptx
-// RUN: FileCheck %s --check-prefix=TURNS < %t.ptx
 // RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
+// RUN: FileCheck %s --check-prefix=SHIFTED < %t.ptx
 // Score regions of which not all is computed for every score. Without the variants for any alignment and for few tiles.
 
 // ALiBi is what the sums of products start from: no product overwrites its sums.
@@ -43,15 +43,16 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
 // CHECK-NOT: {{tanh|max[.]f32|cvt[.]rn[.]bf16[.]f32}}
 // CHECK-LABEL: .entry softcap_f16(
 
-// The two warpgroups of the tile take turns: one barrier each.
-// TURNS-LABEL: .entry alibi(
-// TURNS-NOT: bar.arrive
-// TURNS-LABEL: .entry softcap(
-// TURNS: bar.arrive 1, 256;
-// TURNS: bar.sync %r{{[0-9]+}}, 256;
-// TURNS: bar.arrive %r{{[0-9]+}}, 256;
-// TURNS-LABEL: .entry softcap_f16(
-// TURNS-NOT: bar.arrive
+// A polynomial begins with a square plus a constant, and all its constants are those of instructions: of degree 3, then 7.
+// SHIFTED-LABEL: .entry softcap(
+// SHIFTED: fma.rn.f32 [[T:%r[0-9]+]], [[S:%r[0-9]+]], [[S]], 0f
+// SHIFTED-NEXT: mul.rn.f32 [[R:%r[0-9]+]], [[S]], 0f
+// SHIFTED-NEXT: fma.rn.f32 {{%r[0-9]+}}, [[R]], [[T]], 0fC1E6D4CA;
+// SHIFTED: fma.rn.f32 [[W:%r[0-9]+]], [[T:%r[0-9]+]], [[T]], 0f50
+// SHIFTED-NEXT: fma.rn.f32 [[P:%r[0-9]+]], [[T]], [[W]], 0f
+// SHIFTED-NEXT: mul.rn.f32 [[R:%r[0-9]+]], {{%r[0-9]+}}, 0f
+// SHIFTED-NEXT: fma.rn.f32 {{%r[0-9]+}}, [[R]], [[P]], 0fC1E6D4CA;
+// SHIFTED-LABEL: .entry softcap_f16(
 sparsec.kernel @softcap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
@@ -101,7 +102,6 @@ sparsec.kernel @softcap_64(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>,
 
 // Without a flag there are two polynomials as well, of a smaller error. Beyond them a score takes an exponential and a
 // reciprocal.
-// TURNS-LABEL: .entry softcap_precise(
 // CHECK-LABEL: .entry softcap_precise(
 // CHECK: max.s32
 // CHECK: vote.sync.any.pred

@@ -12,7 +12,7 @@ WGMMA_BLOCKS = [(64, 64), (128, 128), (256, 64), (128, 64), (128, 112)]
 SPOILT_SHARE = 0.15
 
 
-# A bounded score: the warpgroups of a consumer group then take turns, and wait for one another.
+# A bounded score: exponents then have a fixed shift.
 def soft_cap():
     region = regions.Region(attention.region_inputs("score", []))
     cap = region.constant(20.0)

@@ -14,12 +14,13 @@ namespace {
 /// Calls `see` with tanh and the polynomial, as a kernel computes it in f32, of operands that lie close together.
 void sweep(const TanhPolynomial &polynomial, llvm::function_ref<void(double exact, double computed)> see) {
   constexpr int64_t operands = 100000;
+  ShiftedPolynomial shifted(polynomial);
   for (int64_t i = 1; i <= operands; ++i) {
-    float y = float(polynomial.largestOperand * double(i) / operands), square = y * y;
-    auto sum = float(polynomial.coefficients.back());
-    for (double coefficient : llvm::reverse(polynomial.coefficients.drop_back()))
-      sum = std::fma(square, sum, float(coefficient));
-    see(std::tanh(double(y)), double(y * sum));
+    float y = float(polynomial.largestOperand * double(i) / operands);
+    float argument = std::fma(y, y, float(shifted.shift)), sum = argument;
+    for (double constant : shifted.rest)
+      sum = std::fma(argument, sum, float(constant));
+    see(std::tanh(double(y)), double(y * float(shifted.leading) * sum));
   }
 }
 

@@ -32,6 +32,20 @@ ArrayRef<TanhPolynomial> sparsec::tanhPolynomials(const ScaledScore &score) {
   return score.multiplier <= 50 ? ArrayRef(polynomialsTo50) : ArrayRef(polynomialsTo120);
 }
 
+ShiftedPolynomial::ShiftedPolynomial(const TanhPolynomial &polynomial) {
+  ArrayRef<double> c = polynomial.coefficients;
+  size_t degree = c.size() - 1;
+  assert(degree >= 1 && degree <= 3 && "expects a polynomial of degree 3, 5 or 7");
+  leading = c.back();
+  shift = c[degree - 1] / (double(degree) * leading);
+  if (degree == 2)
+    rest = {c[0] / leading - shift * shift};
+  if (degree == 3) {
+    double linear = c[1] / leading - 3 * shift * shift;
+    rest = {linear, c[0] / leading - shift * (shift * shift + linear)};
+  }
+}
+
 /// Between these ratios the coefficients with powers of the ratio and the multiplier are normal numbers.
 static constexpr double smallestRatio = 0x1p-14, largestRatio = 0x1p14;
 
@@ -74,16 +88,19 @@ Value SoftCap::largestScore(const TanhPolynomial &polynomial) {
 }
 
 Value SoftCap::evaluate(const TanhPolynomial &polynomial, Value score, double multiplier, Value addend) {
-  Value ratio = this->ratio(), square = b.mulF(ratio, ratio), power = ratio;
-  Values coefficients;
-  for (double coefficient : polynomial.coefficients) {
-    coefficients.push_back(b.mulF(power, b.f32(multiplier * coefficient)));
-    power = b.mulF(power, square);
-  }
-  Value squaredScore = b.mulF(score, score), sum = coefficients.back();
-  for (Value coefficient : llvm::reverse(ValueRange(coefficients).drop_back()))
-    sum = b.fma(squaredScore, sum, coefficient);
-  return b.fma(score, sum, addend);
+  ShiftedPolynomial shifted(polynomial);
+  Value ratio = this->ratio(), square = b.mulF(ratio, ratio), inverse = b.divF(b.f32(1), square);
+  Value leading = b.mulF(ratio, b.f32(multiplier * shifted.leading)), power = inverse;
+  auto nextConstant = [&](double constant) {
+    leading = b.mulF(leading, square);
+    Value scaled = b.mulF(b.f32(constant), power);
+    power = b.mulF(power, inverse);
+    return scaled;
+  };
+  Value argument = b.fma(score, score, nextConstant(shifted.shift)), sum = argument;
+  for (double constant : shifted.rest)
+    sum = b.fma(argument, sum, nextConstant(constant));
+  return b.fma(b.mulF(score, leading), sum, addend);
 }
 
 /// tanh(y) = 1 - 2 / (1 + e^(2 y)). Its error is absolute, which is one of the exponent in a softmax.

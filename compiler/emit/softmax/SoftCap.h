@@ -15,6 +15,16 @@ struct TanhPolynomial {
   llvm::ArrayRef<double> coefficients;
 };
 
+/// The coefficients as a kernel uses them: tanh(y) = leading y p(t), t = y^2 + shift, where p has the leading
+/// coefficient 1 and no next one, so that it is t, t^2 + p0 or (t^2 + p0) t + p1. That takes as many instructions as
+/// Horner's scheme, but those of constants and one register are more, and they do not wait for as many others.
+struct ShiftedPolynomial {
+  explicit ShiftedPolynomial(const TanhPolynomial &polynomial);
+
+  double leading, shift;
+  llvm::SmallVector<double, 2> rest;
+};
+
 /// Those of a soft cap, from the one with the fewest multiply-adds to the one with the most.
 llvm::ArrayRef<TanhPolynomial> tanhPolynomials(const ScaledScore &score);
 
