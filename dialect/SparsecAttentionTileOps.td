@@ -419,13 +419,16 @@ def Sparsec_RescaleOp : Sparsec_Op<"rescale", [Pure, AllTypesMatch<["output", "r
 def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "result"]>]> {
   let summary = "Completes l: adds up the parts that the threads of a row have.";
   let description = [{
+    With an output of products with `ones`, l is what their last columns have.
+
     ```mlir
     %rows = sparsec.sum_rows %state : <64>
+    %rows = sparsec.sum_rows %state, %output : <64>, !sparsec.accumulator<64, 72>
     ```
   }];
-  let arguments = (ins Sparsec_SoftmaxStateType:$state);
+  let arguments = (ins Sparsec_SoftmaxStateType:$state, Optional<Sparsec_AccumulatorType>:$output);
   let results = (outs Sparsec_SoftmaxStateType:$result);
-  let assemblyFormat = "$state attr-dict `:` type($state)";
+  let assemblyFormat = "$state (`,` $output^)? attr-dict `:` type($state) (`,` type($output)^)?";
 }
 
 def Sparsec_StorePartOp : Sparsec_Op<"store_part", [AttrSizedOperandSegments]> {

@@ -198,10 +198,20 @@ static std::pair<int64_t, int64_t> extentsOf(Type operand) {
   return extents;
 }
 
+/// The columns of B that a strip of shared memory has, and those of ones behind them.
+static constexpr int64_t columnsBesideOnes = 64, columnsOfOnes = 8;
+
 LogicalResult ProductOp::verify() {
   Type b = getB().getType();
   auto [rows, depthOfA] = extentsOf(getA().getType());
   auto [columns, depth] = extentsOf(b);
+  // product_c9
+  if (getOnes() && (columns != columnsBesideOnes || isa<ViewType>(getA().getType()) || !isa<PendingType>(getType())))
+    return emitOpError("expects a fragment as A, a B of ")
+           << columnsBesideOnes << " columns and a pending result beside ones, but got " << getA().getType() << ", "
+           << b << " and " << getType();
+  if (getOnes())
+    columns += columnsOfOnes;
   // product_c1
   bool fits = depthOfA == depth && shapeOf(getType()) == std::pair(rows, columns) &&
               (!getAccumulator() || shapeOf(getAccumulator().getType()) == std::pair(rows, columns));

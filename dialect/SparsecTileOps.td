@@ -443,7 +443,9 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     accumulator, or `columns` of them. With `in` a sum that starts at zero takes the registers of one that nothing needs
     any more and to which no product in flight adds. Two sums that are not in use at the same time then have the same
     registers for certain. With `widened` the elements of the views are fp8, and mma.sync multiplies them as f16, in an
-    order of K that both operands share.
+    order of K that both operands share. With `ones` the accumulator has 8 columns more than B: products with a B of
+    ones, each of which is the sum of a row of A. A is a fragment then, and B has 64 columns (`mn`). `ones` is where in
+    the shared memory of the CTA the ones of one instruction are; `sparsec-assign-shared-memory` sets it.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -453,7 +455,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
     Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator,
-    Optional<Sparsec_AnySum>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns, UnitAttr:$widened);
+    Optional<Sparsec_AnySum>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns,
+    OptionalAttr<I64Attr>:$ones, UnitAttr:$widened);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)?
@@ -465,7 +468,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
                                  "::mlir::Value":$b, "::mlir::Value":$b_cursor, "::mlir::Value":$accumulator,
                                  "int64_t":$depth), [{
     build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*registers=*/::mlir::Value(), depth,
-          /*columns=*/::mlir::IntegerAttr());
+          /*columns=*/::mlir::IntegerAttr(), /*ones=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }

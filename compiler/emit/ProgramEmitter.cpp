@@ -5,6 +5,7 @@
 #include "Ptx.h"
 #include "ampere/AmpereOps.h"
 #include "hopper/HopperOps.h"
+#include "hopper/Products.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -83,6 +84,7 @@ void ProgramEmitter::makeRings(Value tile) {
 }
 
 void ProgramEmitter::initBarriers() {
+  writeOnes(context);
   b.ifThen(b.equal(context.thread, 0), [&] {
     for (int64_t part = 0; part < partsOfCta(context.schedule); ++part) {
       makeRings(b.i32(part));

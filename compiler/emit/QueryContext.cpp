@@ -64,6 +64,7 @@ QueryContext::QueryContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelB
   }
   program.walk([&](StoreRowsOp store) { describeStore(store); });
   program.walk([&](StorePartOp store) { describeStore(store); });
+  program.walk([&](ProductOp product) { hasSumsInProducts |= product.getOnes().has_value(); });
 }
 
 template <typename Op> void QueryContext::describeStore(Op store) {
@@ -72,7 +73,7 @@ template <typename Op> void QueryContext::describeStore(Op store) {
     lse = argumentNumber(operand);
   if (Value operand = store.getSinks())
     sinks = argumentNumber(operand);
-  valueDimension = store.getOutput().getType().getColumns();
+  valueDimension = cast<RankedTensorType>(store.getResult().getType()).getShape().back();
 }
 
 Value QueryContext::panels() {

@@ -104,6 +104,7 @@ struct QueryContext : ProgramContext {
   int64_t tileRows, tileKeys;                // of a tile and a step
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
   bool hasSequences = false;                 // with sizes of their own
+  bool hasSumsInProducts = false;            // the second product sums the probabilities of rows
   SoftmaxRegions softmax;
   ScoreForm scoreForm;
 

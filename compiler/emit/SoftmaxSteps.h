@@ -29,6 +29,7 @@ private:
   void emitRowMaximum(RowMaximumOp op);
   void emitExponentiate(ExponentiateOp op);
   void emitRescale(RescaleOp op);
+  void emitSumRows(SumRowsOp op);
   void emitStore(StoreRowsOp op);
   void emitPartStore(StorePartOp op);
 

@@ -26,6 +26,7 @@ AttentionDescription describeProblem(AttentionOp attention) {
   }
   problem.hasPackedQueries = bool(attention.getQueryStarts());
   ScoreForm form(attention.getScore(), attention.getQuery().getType().getElementType());
+  problem.hasFixedShift = form.hasFixedShift();
   bool isDemandingCap = form.isCapped() && (attention.getScale() || !form.hasFixedShift());
   problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore()) || isDemandingCap;
   return problem;

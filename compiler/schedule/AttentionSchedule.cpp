@@ -23,6 +23,11 @@ static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leas
 // The registers that regions take, where they need any (see AttentionDescription).
 static constexpr int64_t registersOfRegions = 40;
 
+bool sparsec::sumsRowsByProducts(const Schedule &schedule, const AttentionDescription &problem) {
+  return schedule.instruction == MatrixInstruction::Wgmma && problem.hasFixedShift &&
+         problem.valueColumns() == columnsBesideOnes;
+}
+
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
 int64_t sparsec::queryStages(const Schedule &schedule) {
   return hasProducer(schedule) && schedule.consumersM > 1 && schedule.tileK <= mostColumnsOfTwoTiles ? 2 : 1;
@@ -42,6 +47,7 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Att
   if (!isShared)
     needs.rings.push_back(ring(schedule.stages, values));
   needs.tiles = schedule.concurrentTiles;
+  needs.onesBytes = sumsRowsByProducts(schedule, problem) ? bytesOfOnes : 0;
   return needs;
 }
 

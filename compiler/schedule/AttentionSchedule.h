@@ -23,6 +23,8 @@ struct AttentionDescription {
   /// A mask region, or a score region that loads elements by query or key: conditions, places and addresses of many
   /// scores at once take registers. So do the coefficients of a soft cap with a scale, or one that needs maxima too.
   bool regionsNeedRegisters = false;
+  /// The scores are bounded, so that one m serves all keys.
+  bool hasFixedShift = false;
   /// The sequences have numbers of queries of their own.
   bool hasPackedQueries = false;
 
@@ -40,6 +42,13 @@ inline constexpr int64_t leastPartKeys = 512;
 
 /// Slots for keys and values. With one role, keys of a step are copied while the step before works.
 inline constexpr int64_t leastStagesOfTwoRoles = 3, leastStagesOfOneRole = 2;
+
+/// Whether the second product sums the probabilities of rows, as columns of a V of ones. Wider values fill more than
+/// one strip of shared memory, behind which no ones fit.
+inline constexpr int64_t columnsBesideOnes = 64, columnsOfOnes = 8;
+bool sumsRowsByProducts(const Schedule &schedule, const AttentionDescription &problem);
+/// The ones of one instruction: 16 rows of a strip.
+inline constexpr int64_t bytesOfOnes = 16 * 128;
 
 /// Slots for the queries of a tile.
 int64_t queryStages(const Schedule &schedule);

@@ -37,6 +37,10 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
   places.tileBytes = parts > 1 ? roundUp(end, tileAlignment) : end;
   places.issuer = parts * places.tileBytes;
   places.total = places.issuer + (needs.tiles > 1 ? issuerBytes : 0);
+  if (needs.onesBytes > 0) {
+    places.ones = roundUp(places.total, tileAlignment);
+    places.total = places.ones + needs.onesBytes;
+  }
   return places;
 }
 

@@ -24,6 +24,7 @@ struct SharedMemoryNeeds {
   int64_t stagingBytes = 0; // of staged stores, and of the sums of slices that have roles
   int64_t tiles = 1;        // side by side in a CTA; each has all of the above
   int64_t slices = 1;       // of a tile; so has each of them
+  int64_t onesBytes = 0;    // that all tiles share, for products that sum rows
 };
 
 /// Offsets in bytes from the begin of the part of shared memory that a tile or slice has.
@@ -37,6 +38,7 @@ struct SharedMemoryPlaces {
   int64_t staging = 0;
   int64_t tileBytes = 0; // from the part of a tile or slice to the next one's
   int64_t issuer = 0;    // from the begin of the CTA's: the i32 that tells which of several tiles issues products
+  int64_t ones = 0;      // from the begin of the CTA's
   int64_t total = 0;     // of the CTA
 };
 

@@ -2,6 +2,7 @@
 // Pass sparsec-assign-shared-memory: offsets of buffers, barriers and staging areas from the allocator in
 // SharedMemory.h, and the numbers of named barriers.
 
+#include "AttentionSchedule.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
 #include "SharedMemory.h"
@@ -64,6 +65,12 @@ public:
     needs.stagingBytes = std::max(stores.empty() ? 0 : stagingBytes(schedule), bytesOfSums(schedule));
     needs.tiles = schedule.concurrentTiles;
     needs.slices = schedule.slices;
+    SmallVector<ProductOp> productsOfOnes;
+    program.walk([&](ProductOp op) {
+      if (op.getOnes())
+        productsOfOnes.push_back(op);
+    });
+    needs.onesBytes = productsOfOnes.empty() ? 0 : bytesOfOnes;
     SharedMemoryPlaces places = placeSharedMemory(needs);
 
     Builder b(&getContext());
@@ -79,6 +86,8 @@ public:
       program.setTileBytes(places.tileBytes);
     if (bytesOfSums(schedule) > 0)
       program.walk([&](AddSlicesOp op) { op.setOffset(places.staging); });
+    for (ProductOp product : productsOfOnes)
+      product.setOnes(places.ones);
     program.setSharedMemory(places.total);
     program.walk([&](IssueBeginOp op) { op.setOffset(places.issuer); });
     program.walk([&](IssueEndOp op) { op.setOffset(places.issuer); });

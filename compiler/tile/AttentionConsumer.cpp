@@ -184,7 +184,7 @@ AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &ti
   Value output = sums(issueOutput(progress, progress.keys), /*outstanding=*/0);
   release(parts.keyRing, progress.keys);
   Value keys = advance(progress.keys);
-  return {keys, output, SumRowsOp::create(b, stateType(), progress.rows)};
+  return {keys, output, SumRowsOp::create(b, stateType(), progress.rows, sumsRows() ? output : Value())};
 }
 
 /// A group without queries computes nothing, which leaves the SM to the other one. It comes to every slot, because a
@@ -325,9 +325,12 @@ void AttentionConsumer::clearValues(const Progress &progress, Value cursor) {
 
 /// O + P V of the step before, whose values are in the slot.
 Value AttentionConsumer::issueOutput(const Progress &progress, Value cursor) {
-  auto type = PendingType::get(context, rowsOfGroup, parts.valueDimension);
-  return ProductOp::create(b, type, progress.probabilities, /*a_cursor=*/Value(), valueView, cursor, progress.output,
-                           schedule.getTileN());
+  auto type = PendingType::get(context, rowsOfGroup, outputColumns());
+  auto product = ProductOp::create(b, type, progress.probabilities, /*a_cursor=*/Value(), valueView, cursor,
+                                   progress.output, schedule.getTileN());
+  if (sumsRows())
+    product.setOnes(0);
+  return product;
 }
 
 AttentionConsumer::Values AttentionConsumer::countsOf(const Step &step) {

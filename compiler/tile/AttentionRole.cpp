@@ -2,6 +2,8 @@
 
 #include "AttentionRole.h"
 
+#include "ScheduleAttribute.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -19,6 +21,14 @@ void AttentionRole::makeViews() {
   queryView = view("q_view", parts.queryRing, groupRow, rowsOfGroup, parts.headDimension, Major::k);
   keyView = view("k_view", parts.keyRing, Value(), schedule.getTileN(), parts.headDimension, Major::k);
   valueView = view("v_view", parts.valueRing, Value(), schedule.getTileN(), parts.valueDimension, Major::mn);
+}
+
+/// A part of the keys, whose positions take registers, has none for the four more sums.
+bool AttentionRole::sumsRows() const {
+  AttentionDescription problem;
+  problem.valueDimension = parts.valueDimension;
+  problem.hasFixedShift = form.hasFixedShift();
+  return !parts.isSplit && sumsRowsByProducts(toSchedule(schedule), problem);
 }
 
 Value AttentionRole::makeSoftmax(SequenceTile tile) {

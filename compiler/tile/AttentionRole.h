@@ -40,7 +40,10 @@ protected:
   /// The sums that the scores of a step start from: a linear bias, or null.
   mlir::Value biasOf(const Step &step);
 
-  mlir::Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.valueDimension); }
+  /// Whether the output has columns with the sums of probabilities behind those of values.
+  bool sumsRows() const;
+  int64_t outputColumns() const { return parts.valueDimension + (sumsRows() ? columnsOfOnes : 0); }
+  mlir::Type outputType() { return AccumulatorType::get(context, rowsOfGroup, outputColumns()); }
   mlir::Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }
   mlir::Type stateType() { return SoftmaxStateType::get(context, rowsOfGroup); }
   mlir::Type queryFragmentType() { return FragmentType::get(context, rowsOfGroup, parts.headDimension, parts.element); }

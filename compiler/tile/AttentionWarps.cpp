@@ -134,7 +134,7 @@ AttentionWarps::FinishedTile AttentionWarps::buildSteps(const FinishedTile &none
       loopWhile(b, begin(none).values(), {"slot", "previous_slot", "step", "scores", "output", "rows", "upcoming"},
                 {Progress::positionOfUpcoming, LoopTest::sge, 0},
                 [&](ValueRange progress) { return nextStep(Progress::of(progress)).values(); }));
-  return {last.output, SumRowsOp::create(b, stateType(), last.rows)};
+  return {last.output, SumRowsOp::create(b, stateType(), last.rows, /*output=*/Value())};
 }
 
 /// The copies that the steps do not start, and the scores of the first step, which exists. Output and rows begin as

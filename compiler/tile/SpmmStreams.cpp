@@ -211,7 +211,8 @@ StreamBuilder::Progress StreamBuilder::walkRow(ImplicitLocOpBuilder &b, Value sl
       const Position block = takeBlockInFlight(b, progress.next, before);
       auto multiply = [&](Value accumulator, Value registers) -> Value {
         return ProductOp::create(b, pendingType(), viewOfColumn(b, column), slot, viewOfBlock(b, block.place),
-                                 block.chunk, accumulator, registers, depth(), /*columns=*/IntegerAttr());
+                                 block.chunk, accumulator, registers, depth(), /*columns=*/IntegerAttr(),
+                                 /*ones=*/IntegerAttr());
       };
       // With two levels the first product of a row in a stage begins a sum.
       Value product = before;

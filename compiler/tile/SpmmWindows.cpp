@@ -288,7 +288,7 @@ Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value fir
 
 Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockSlot, Value sum) {
   return ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum, /*registers=*/Value(),
-                           schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
+                           schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction), /*ones=*/IntegerAttr());
 }
 
 /// The same with products in flight. Columns and blocks rise from step to step, so that the difference of two words has

@@ -76,6 +76,10 @@ gpu.module @kernels {
       %output = sparsec.zero : !sparsec.accumulator<64, 64>
       // CHECK: %[[OUTPUT:.*]] = sparsec.rescale %{{.*}} by %rescaling : <64, 64>
       %rescaled = sparsec.rescale %output by %rescaling : <64, 64>
+      // CHECK-NEXT: %[[SUMS:.*]] = sparsec.zero : !sparsec.accumulator<64, 72>
+      // CHECK-NEXT: sparsec.sum_rows %summed, %[[SUMS]] : <64>, !sparsec.accumulator<64, 72>
+      %output_with_sums = sparsec.zero : !sparsec.accumulator<64, 72>
+      %rows_of_output = sparsec.sum_rows %summed, %output_with_sums : <64>, !sparsec.accumulator<64, 72>
       // CHECK-NEXT: %[[ROWS:.*]] = sparsec.sum_rows %summed : <64>
       %rows = sparsec.sum_rows %summed : <64>
       // CHECK-NEXT: sparsec.store_rows %[[OUTPUT]], %[[ROWS]] to %[[O]][%batch, %head, %query : i32, i32, i32] lse(%[[LSE]] : tensor<?x?x?xf32>) : <64, 64>, <64> -> tensor<?x?x?x64xbf16>

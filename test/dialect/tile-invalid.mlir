@@ -529,6 +529,21 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @product_c9 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 64, bf16, strip = 128>]> -> <64, 64, bf16, mn>
+    %zero = sparsec.zero : !sparsec.pending<64, 72>
+    // expected-error @+1 {{'sparsec.product' op expects a fragment as A, a B of 64 columns and a pending result beside ones, but got '!sparsec.view<64, 64, bf16, k>', '!sparsec.view<64, 64, bf16, mn>' and '!sparsec.pending<64, 72>'}}
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64, ones = 0} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, mn>, !sparsec.pending<64, 72> -> !sparsec.pending<64, 72>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @await_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %zero = sparsec.zero : !sparsec.pending<64, 128>

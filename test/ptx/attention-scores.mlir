@@ -2,6 +2,7 @@
 // RUN: FileCheck %s --implicit-check-not=relaxed < %t.ptx
 // RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
 // RUN: FileCheck %s --check-prefix=SHIFTED < %t.ptx
+// RUN: FileCheck %s --check-prefix=SUMS < %t.ptx
 // Score regions of which not all is computed for every score. Without the variants for any alignment and for few tiles.
 
 // ALiBi is what the sums of products start from: no product overwrites its sums.
@@ -87,7 +88,15 @@ sparsec.kernel @softcap_f16(%q: tensor<?x?x?x128xf16>, %k: tensor<?x?x?x128xf16>
   sparsec.return %o : tensor<?x?x?x128xf16>
 }
 
-// With three consumer groups and a soft cap, no group looks at who issues products.
+// With three consumer groups and a soft cap, no group looks at who issues products. The second product sums the rows of
+// probabilities too, as 8 columns more of V, whose ones are written at the start: nothing else adds.
+// SUMS-LABEL: .entry softcap_64(
+// SUMS: st.shared.v4.b32 [%{{.*}}], {1065369472, 1065369472, 1065369472, 1065369472};
+// SUMS: fence.proxy.async
+// SUMS-NOT: add{{.*}}.f32
+// SUMS: m64n72k16
+// SUMS-NOT: add{{.*}}.f32
+// SUMS-LABEL: .entry softcap_precise(
 sparsec.kernel @softcap_64(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
     -> (o: tensor<?x?x?x64xbf16>) {
   %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {

@@ -108,6 +108,23 @@ int64_t keys(const SharedMemoryPlaces &places) { return places.rings[1].buffers[
 
 } // namespace
 
+TEST(AttentionSharedMemory, OnesBehindAllTilesWhereTheSecondProductSumsRows) {
+  Schedule schedule = twoConsumers();
+  AttentionDescription problem = attention(64, 128, 128);
+  EXPECT_FALSE(sumsRowsByProducts(schedule, problem));
+  problem.hasFixedShift = true;
+  EXPECT_TRUE(sumsRowsByProducts(schedule, problem));
+  SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(schedule, problem));
+  EXPECT_EQ(places.ones % 1024, 0);
+  EXPECT_GE(places.ones, places.tileBytes);
+  EXPECT_EQ(places.total, places.ones + 2048);
+  problem.valueDimension = 128;
+  EXPECT_FALSE(sumsRowsByProducts(schedule, problem)) << "wider values fill two strips";
+  problem.valueDimension = 0;
+  schedule.instruction = MatrixInstruction::MmaSync;
+  EXPECT_FALSE(sumsRowsByProducts(schedule, problem));
+}
+
 TEST(AttentionSharedMemory, QueriesThenSlotsThenControlWords) {
   SharedMemoryPlaces places = placesOf(twoConsumers());
   EXPECT_EQ(queries(places), 0);

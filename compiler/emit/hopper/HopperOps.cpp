@@ -31,9 +31,11 @@ void HopperOps::emitLoadFragment(LoadFragmentOp op) {
 void HopperOps::emitProduct(ProductOp op) {
   auto operandOf = [&](Value view, Value cursor) -> WgmmaOperand {
     auto viewOp = view.getDefiningOp<ViewOp>();
-    return {values.one(view), viewOp, program.ringOf(viewOp.getRing()), program.slotOf(cursor).slot};
+    return {values.one(view), viewOp, program.ringOf(viewOp.getRing()), program.slotOf(cursor).slot, Value()};
   };
   WgmmaOperand x = operandOf(op.getB(), op.getBCursor());
+  if (std::optional<uint64_t> ones = op.getOnes())
+    x.ones = ptx::wgmmaAddress(b, b.byteOffset(context.sharedMemory, int64_t(*ones)));
   bool startsAtZero = !op.getAccumulator();
   Value sum = values.one(startsAtZero ? op.getRegisters() : op.getAccumulator());
   auto type = cast<PendingType>(op.getType());

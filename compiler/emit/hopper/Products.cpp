@@ -2,6 +2,7 @@
 
 #include "hopper/Products.h"
 
+#include "AttentionSchedule.h"
 #include "Ptx.h"
 #include "hopper/TensorCopy.h"
 
@@ -13,6 +14,8 @@ static constexpr int64_t threadsOfWarpgroup = 128;
 static constexpr int64_t depthOfFragment = 16;
 /// Core matrices have 8 rows of a strip.
 static constexpr int64_t rowsOfGroup = 8;
+/// Where a descriptor has the leading offset.
+static constexpr int64_t leadingOffsetBit = 16;
 
 /// The struct of an accumulator of `rows x columns`.
 static Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns) {
@@ -45,7 +48,7 @@ static Value addressOf(KernelBuilder &b, WgmmaOperand operand) {
 static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand, Value address) {
   int64_t index = operand.view.getIndex(), stripBytes = operand.ring.stripBytes(index);
   bool isMajorK = operand.view.getType().getMajor() == Major::k;
-  int64_t leadingBytes = isMajorK ? vectorBytes : operand.ring.bufferRows(index) * stripBytes;
+  int64_t leadingBytes = operand.ones ? 0 : isMajorK ? vectorBytes : operand.ring.bufferRows(index) * stripBytes;
   return ptx::wgmmaDescriptor(
       b, address,
       ptx::wgmmaDescriptorBits(operand.ring.swizzle(index).bytes(), leadingBytes, rowsOfGroup * stripBytes));
@@ -144,11 +147,32 @@ Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a
   int64_t registersOfRows = a.size() / (shape.rows / rowsOfWgmma);
   ViewType view = x.view.getType();
   Value ofX = addressOf(b, x);
+  // The leading offset, from one strip to the next, goes from the rows of each step to the same ones.
+  if (x.ones)
+    ofX = b.add(ofX, b.shiftLeft(b.sub(x.ones, ofX), leadingOffsetBit));
   return issueProduct(b, shape, view.getElementType(), sum, [&](const WgmmaPart &part, Value sum) {
     int64_t first = part.row / rowsOfWgmma * registersOfRows;
     ValueRange registers = a.slice(first + part.k / depthOfFragment * registersOfInstruction, registersOfInstruction);
-    Value partOfX = descriptorOf(b, x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
+    int64_t offset = depthOffset(x, part.k) + placeOffset(x, part.column);
+    Value partOfX = descriptorOf(b, x, b.add(ofX, x.ones ? offset - (offset << leadingOffsetBit) : offset));
     return ptx::wgmmaFromRegisters(b, shape.instructionColumns, view.getElementType(), sum, registers, partOfX,
                                    view.getMajor() == Major::mn, part.accumulates);
   });
+}
+
+void sparsec::writeOnes(ProgramContext &context) {
+  KernelBuilder &b = context.b;
+  constexpr int32_t pairOfOnes = 0x3f803f80; // bf16
+  ProductOp product;
+  context.program.walk([&](ProductOp op) {
+    if (op.getOnes())
+      product = op;
+  });
+  if (!product)
+    return;
+  b.ifThen(b.less(context.thread, b.i32(bytesOfOnes / vectorBytes)), [&] {
+    Value pointer = b.byteOffset(context.sharedMemory, b.add(b.mul(context.thread, vectorBytes), *product.getOnes()));
+    LLVM::StoreOp::create(b, b.vector(KernelBuilder::Values(4, b.i32(pairOfOnes))), pointer, /*alignment=*/vectorBytes);
+  });
+  ptx::proxyFence(b);
 }

@@ -21,6 +21,7 @@ struct WgmmaOperand {
   ViewOp view;
   Ring &ring;
   mlir::Value slot;
+  mlir::Value ones; // the address of those that follow the columns, or null
 };
 
 /// A product of rows x depth and depth x columns. An instruction has `instructionColumns` of the columns.
@@ -33,6 +34,9 @@ struct WgmmaShape {
 // `sum` gives the registers of the result, or is null. A is a view or a fragment.
 mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, mlir::Value sum);
 mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, mlir::ValueRange a, WgmmaOperand x, mlir::Value sum);
+
+/// Writes the ones of products that sum rows, by the first warpgroup, if the program has such products.
+void writeOnes(ProgramContext &context);
 
 } // namespace sparsec
 

@@ -28,8 +28,10 @@ Values OnlineSoftmax::exponentiate(ValueRange scores, RowState &rows, Exponent e
     Value negativeM = b.negateF(rows.m[row]);
     for (Value &value : values)
       value = ptx::exp2(b, exponent(value, negativeM));
-    Value sum = reduceInThread(values, chainsOfSum(values.size()), [&](Value x, Value y) { return b.addF(x, y); });
-    rows.l[row] = b.addF(rows.l[row], sum);
+    if (!context.hasSumsInProducts) {
+      Value sum = reduceInThread(values, chainsOfSum(values.size()), [&](Value x, Value y) { return b.addF(x, y); });
+      rows.l[row] = b.addF(rows.l[row], sum);
+    }
     setScoresOfRow(probabilities, row, values);
   }
   return probabilities;

@@ -57,7 +57,7 @@ protected:
 
   /// The exponent of a score, less m.
   using Exponent = llvm::function_ref<mlir::Value(mlir::Value score, mlir::Value negativeM)>;
-  /// Exponentiates scores, and adds the probabilities to l.
+  /// Exponentiates scores, and adds the probabilities to l where products do not sum them.
   KernelBuilder::Values exponentiate(mlir::ValueRange scores, RowState &rows, Exponent exponent);
   KernelBuilder::Values exponentiate(mlir::ValueRange scores, RowState &rows);
 
