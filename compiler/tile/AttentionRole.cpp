@@ -23,12 +23,17 @@ void AttentionRole::makeViews() {
   valueView = view("v_view", parts.valueRing, Value(), schedule.getTileN(), parts.valueDimension, Major::mn);
 }
 
-/// A part of the keys, whose positions take registers, has none for the four more sums.
+/// Parts of the keys, and kernels that hide keys, have no registers for the four more sums: they would spill with three
+/// tiles side by side, which gain more.
 bool AttentionRole::sumsRows() const {
+  SoftmaxOp softmax = parts.softmax;
+  if (parts.isSplit || parts.hasSequences() || parts.keyLoop.getPattern() || softmax.getCausal() ||
+      softmax.getWindowAttr() || !softmax.getMask().empty())
+    return false;
   AttentionDescription problem;
   problem.valueDimension = parts.valueDimension;
   problem.hasFixedShift = form.hasFixedShift();
-  return !parts.isSplit && sumsRowsByProducts(toSchedule(schedule), problem);
+  return sumsRowsByProducts(toSchedule(schedule), problem);
 }
 
 Value AttentionRole::makeSoftmax(SequenceTile tile) {

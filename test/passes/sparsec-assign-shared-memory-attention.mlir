@@ -81,3 +81,20 @@ sparsec.kernel @sums_of_rows(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16
   } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
+
+// Where keys are hidden, additions sum rows.
+// CHECK-LABEL: sparsec.program @hidden_keys
+// CHECK-SAME: shared_memory = 224264 : i64
+// CHECK-NOT: ones
+// CHECK: sparsec.sum_rows %{{.*}} : <64>
+sparsec.kernel @hidden_keys(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+    -> (o: tensor<?x?x?x64xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, concurrent_tiles = 3>} {
+  %o = sparsec.attention %q, %k, %v causal score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap : f32
+    %tanh = math.tanh %ratio : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
