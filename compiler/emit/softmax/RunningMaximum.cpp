@@ -86,14 +86,7 @@ Rescaling RunningMaximum::replaceMaxima(ValueRange extremes, RowState &rows) {
 
 /// Whether the exponent of a score exceeds m by more than is tolerated.
 Value RunningMaximum::exceeds(Value score, Value m, Value l) {
-  Value negativeTolerance = hidesKeys() ? b.negateF(tolerance(l)) : b.f32(-leastTolerated);
-  return b.compareF(arith::CmpFPredicate::OGT, scale.exponent(score, negativeTolerance), m);
-}
-
-/// Rows that see a part of the keys have a new maximum in most of their few steps. Those that see all of them have the
-/// errors of an exact maximum instead.
-bool RunningMaximum::hidesKeys() {
-  return context.pattern || context.windowLeft >= 0 || context.windowRight >= 0 || !context.softmax.mask->empty();
+  return b.compareF(arith::CmpFPredicate::OGT, scale.exponent(score, b.negateF(tolerance(l))), m);
 }
 
 /// How far an exponent may exceed m where the thread's sum is l. The rounding of a probability above 1 shows only where

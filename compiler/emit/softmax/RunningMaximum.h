@@ -26,7 +26,6 @@ private:
   KernelBuilder::Values reduceRows(mlir::ValueRange scores, Combine combine);
   Rescaling replaceMaxima(mlir::ValueRange extremes, RowState &rows);
   mlir::Value exceeds(mlir::Value score, mlir::Value m, mlir::Value l);
-  bool hidesKeys();
   mlir::Value tolerance(mlir::Value l);
   struct Replacement {
     mlir::Value m, alpha, l;
