@@ -90,14 +90,14 @@ Value RunningMaximum::exceeds(Value score, Value m, Value l) {
 }
 
 /// How far an exponent may exceed m where the thread's sum is l. The rounding of a probability above 1 shows only where
-/// it is a large part of its row's sum. Half of the sum of one of the row's four threads is not: the tolerance is
-/// log2(l / 2), by the bits of l, with a logarithm between two powers of two that is up to 0.09 too small.
+/// it is a large part of its row's sum. A quarter of the sum of one of the row's four threads is not: the tolerance is
+/// log2(l / 4), by the bits of l, with a logarithm between two powers of two that is up to 0.09 too small.
 Value RunningMaximum::tolerance(Value l) {
   constexpr int64_t droppedBits = 8, exponentOfMantissa = 23; // 2^23 plus bits is a float with these bits
   constexpr int64_t bitsOfBase = (127 + exponentOfMantissa) << exponentOfMantissa;
   constexpr double base = 1 << droppedBits, bias = 127;
   Value number = b.fromBits(b.bitOr(b.shiftRight(b.bitsOf(l), droppedBits), b.i32(bitsOfBase)));
-  Value logarithm = b.fma(number, b.f32(std::ldexp(1.0, droppedBits - exponentOfMantissa)), b.f32(-base - bias - 1));
+  Value logarithm = b.fma(number, b.f32(std::ldexp(1.0, droppedBits - exponentOfMantissa)), b.f32(-base - bias - 2));
   return b.smaller(b.larger(logarithm, b.f32(leastTolerated)), b.f32(mostTolerated));
 }
 
