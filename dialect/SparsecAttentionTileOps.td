@@ -435,9 +435,12 @@ def Sparsec_StorePartOp : Sparsec_Op<"store_part", [AttrSizedOperandSegments]> {
   let summary = "Writes the rows of a part of the keys to memory of the launch, for the kernel that merges the parts.";
   let description = [{
     The coordinates and the tensors are those of `sparsec.store_rows`; the kernel that merges the parts writes the
-    tensors. `part` is the part and the number of parts. Row r of Q, counted over batches and heads, has entry
-    `r * parts + part` of two workspaces of f32: the output, which is not divided by l yet, and m and l. Rows that have
-    seen no key have l = 0, and no output. Rows of Q from `end` on are not written.
+    tensors. `part` is the part and the number of parts. There are two workspaces of f32, in which rows of Q are counted
+    over batches and heads. Row r has m and l in entry `r * parts + part` of one. The other has the output, which is not
+    divided by l yet, in pieces of 16 columns: piece c of a row is behind those of all rows of Q for the parts before
+    this one, and for the pieces before it. Threads hold two neighbouring columns of every group of eight, so that in a
+    piece pair p of its first group and then of its second group follow those of pair p - 1. Rows that have seen no key
+    have l = 0, and no output. Rows of Q from `end` on are not written.
 
     ```mlir
     sparsec.store_part %output, %rows to %y[%batch, %head, %row] part(%part, %parts)

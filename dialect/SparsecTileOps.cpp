@@ -452,8 +452,8 @@ void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, Valu
                    Value cursor, int64_t index) {
   build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, /*end=*/Value(), ring, cursor,
         /*at=*/Value(), index,
-        /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*rows=*/DenseI64ArrayAttr(),
-        /*columns=*/IntegerAttr(),
+        /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*evict_first=*/false,
+        /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(),
         /*part_dimension=*/IntegerAttr());
 }
 

@@ -150,21 +150,25 @@ void ptx::mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Valu
 // Tensor memory accelerator
 //===----------------------------------------------------------------------===//
 
+/// What createpolicy gives for L2::evict_first.
+static constexpr int64_t evictFirstPolicy = 0x12F0000000000000;
+
 static void tensorLoadOp(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
-                         Value mask) {
+                         Value mask, Value policy) {
   auto mode = NVVM::TMALoadModeAttr::get(b.getContext(), NVVM::TMALoadMode::TILE);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, destination, map, coordinates, barrier, /*im2colOffsets=*/ValueRange(), mask, /*l2CacheHint=*/Value(), mode,
+      b, destination, map, coordinates, barrier, /*im2colOffsets=*/ValueRange(), mask, policy, mode,
       /*isCTAOnly=*/b.getBoolAttr(!mask), NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }
-void ptx::tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier) {
-  tensorLoadOp(b, destination, map, coordinates, barrier, Value());
+void ptx::tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
+                     bool evictFirst) {
+  tensorLoadOp(b, destination, map, coordinates, barrier, Value(), evictFirst ? b.i64(evictFirstPolicy) : Value());
 }
 void ptx::tensorLoadMulticast(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
                               int64_t mask) {
   Value inCluster = LLVM::AddrSpaceCastOp::create(b, b.pointerType(AddressSpace::sharedCluster), destination);
   Value ctas = arith::ConstantOp::create(b, b.getI16IntegerAttr(mask));
-  tensorLoadOp(b, inCluster, map, coordinates, barrier, ctas);
+  tensorLoadOp(b, inCluster, map, coordinates, barrier, ctas, /*policy=*/Value());
 }
 void ptx::tensorStore(KernelBuilder &b, Value map, Value source, ValueRange coordinates) {
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(

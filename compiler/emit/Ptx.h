@@ -72,7 +72,8 @@ void mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Value pre
 
 // Tensor memory accelerator (9.7.9.27): tile copies between global and shared memory.
 /// coordinates: innermost first. Completes on `barrier` (complete_tx::bytes).
-void tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier);
+/// With `evictFirst` the lines in L2 are the first to make room for others.
+void tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier, bool evictFirst);
 /// The same into every CTA of the cluster whose bit in `mask` is set, at the same offsets.
 void tensorLoadMulticast(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
                          int64_t mask);

@@ -5,9 +5,11 @@
 // CHECK-NOT: split
 // CHECK-NOT: sparsec.tile_part
 // CHECK-NOT: sparsec.store_part
+// CHECK-NOT: evict_first
 
 // The producer takes the panel of the grid apart. Packed queries have another tile then, which its messages say; the
-// consumers take that apart again. A part has at least 512 keys, which are eight blocks of 64.
+// consumers take that apart again. A part has at least 512 keys, which are eight blocks of 64. Keys and values are the first
+// to leave L2.
 // CHECK-LABEL: sparsec.program @packed_parts attributes
 // CHECK-SAME: split, variant = 1
 // CHECK: sparsec.role "consumer"
@@ -22,7 +24,10 @@
 // CHECK: %[[FIRST:.*]] = arith.muli %block, %parts
 // CHECK-NEXT: %[[MESSAGE:.*]] = arith.addi %[[FIRST]], %part
 // CHECK: sparsec.post %query_ring[%{{.*}}] (%row, %[[MESSAGE]])
+// CHECK: sparsec.copy %arg0[{{.*}}] to %query_ring[%{{.*}}] {index = 0 : i64}
 // CHECK: sparsec.key_walk %lists at %query sizes(%queries, %keys) part(%part, %parts) {part_blocks = 8 : i64
+// CHECK: sparsec.copy %arg1[{{.*}}] to %key_ring[%{{.*}}] {evict_first, index = 0 : i64}
+// CHECK-COUNT-2: sparsec.copy %arg2[{{.*}}] to %key_ring[%{{.*}}] {evict_first, index = 0 : i64}
 sparsec.kernel @packed(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<64x64>,
                        %s: tensor<?xf32>, %starts: tensor<?xi32>, %n: tensor<?xi32>) -> (o: tensor<?x?x?x64xbf16>, lse: tensor<?x?x?xf32>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {

@@ -16,18 +16,26 @@
 // EARLIER: .entry plain_merge(
 // EARLIER-NOT: griddepcontrol
 
-// A part writes m and l of its rows, and the output as it is, four f32 at a time. Both rows of a thread have 128 / 4 elements.
+// Whole tiles leave to L2 what it keeps.
+// CHECK-LABEL: .entry plain(
+// CHECK-NOT: L2::cache_hint
+
+// A part writes m and l of its rows, and the output as it is, four f32 at a time: those that a thread holds. Both rows of a
+// thread have 128 / 4 elements.
 // CHECK-LABEL: .entry plain_parts(
 // CHECK: st.global.v2.b32
+// CHECK-NOT: shfl.sync
 // CHECK-COUNT-8: st.global.v4.b32
+// CHECK-NOT: shfl.sync
 // CHECK: st.global.v2.b32
 // CHECK-COUNT-8: st.global.v4.b32
 // CHECK-NOT: st.global
 
 // Launches of parts have no tile lists. The number of the next tile is taken behind all copies: boxes of 64 columns of Q, of
-// K, and of V in and behind the walk.
+// K, and of V in and behind the walk. Keys and values leave L2 first.
 // PARTS-NOT: {{ld.global.nc|atom.global}}
-// PARTS-COUNT-8: cp.async.bulk.tensor
+// PARTS-COUNT-2: cp.async.bulk.tensor.4d.{{.*}}::complete_tx::bytes [
+// PARTS-COUNT-6: cp.async.bulk.tensor.4d.{{.*}}::complete_tx::bytes.L2::cache_hint [{{.*}}], %rd
 // PARTS-NOT: ld.global.nc
 // PARTS: atom.global.inc.u32
 // PARTS-NOT: ld.global.nc

@@ -255,6 +255,8 @@ bool decodeTensorCopy(Decoder &d) {
   d.address();
   if (d.out.flags)
     d.sources(Type::b16);
+  if (d.take("L2::cache_hint"))
+    d.source(Type::b64); // there is no L2
   return d.finish(loadTensor), true;
 }
 

@@ -375,8 +375,9 @@ TEST_P(TensorLoads, SwizzleAndFillWithZeros) {
       @%p0 fence.mbarrier_init.release.cluster;
       bar.sync 0;
       @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {};
-      @%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes
-        [%r1], [%rd0, {{{}, {}}}], [%r2];
+      mov.b64 %rd9, 0x12F0000000000000; // evict_first, which changes no value
+      @%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint
+        [%r1], [%rd0, {{{}, {}}}], [%r2], %rd9;
     AGAIN:
       mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0, 1000;
       @!%p1 bra AGAIN;

@@ -91,7 +91,7 @@ void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
 /// One box; with several CTAs this CTA's share for all of them.
 void TensorCopy::load(Value destination, Value map, Values at, Value full, Share share) {
   if (cluster() == 1)
-    return ptx::tensorLoad(b, destination, map, at, full);
+    return ptx::tensorLoad(b, destination, map, at, full, copy.getEvictFirst());
   Value rank = ptx::clusterRank(b);
   at[share.dimension] = b.add(at[share.dimension], b.mul(rank, share.elements));
   destination = b.byteOffset(destination, b.mul(rank, share.bytes));
