@@ -2,6 +2,7 @@
 
 // CHECK-DAG: ![[$TWO_BLOCKS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<16, 32, bf16, strip = 32>, !sparsec.buffer<128, 32, bf16, swizzle = 64>]>
 // CHECK-DAG: ![[$WITHSCALES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<64, 128, f8E4M3FN, strip = 128>, !sparsec.buffer<32, 128, f8E5M2, strip = 128>, !sparsec.buffer<1, 32, f32>]>
+// CHECK-DAG: ![[$TILES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<32, 32, f32, strip = 128>]>
 // CHECK-DAG: ![[$ROLES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16, strip = 128>, !sparsec.buffer<64, 256, bf16, strip = 128>]>
 
 // With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
@@ -287,27 +288,44 @@ sparsec.kernel @x_scale_of_few_columns(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64
 // Slices have W as the A operand, and the scales of a chunk in its slot. A group reads those of its columns, times that of
 // the block, while it multiplies.
 // CHECK-LABEL: sparsec.program @x_scale_of_slices
-// CHECK: %ring = sparsec.ring : ![[$WITHSCALES]]
+// CHECK: %scale_tiles = sparsec.ring {name = "scale_tiles"} : ![[$TILES]]
+// CHECK-NEXT: %ring = sparsec.ring : ![[$WITHSCALES]]
 // CHECK: sparsec.role "consumer" warpgroup(1)
 // CHECK: %[[W:.*]] = sparsec.view %ring rows({{.*}}) {index = 0 : i64} : !{{.*}} -> <64, 128, f8E4M3FN, k>
 // CHECK: %[[X:.*]] = sparsec.view %ring rows({{.*}}) {index = 1 : i64} : !{{.*}} -> <32, 128, f8E5M2, k>
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 32>, %[[SLOT:.*]]: !cursor, %{{.*}}: i1):
-// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %{{.*}}[%[[BLOCK]]]
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 32>, %[[SLOT:.*]]: !cursor, %{{.*}}: i1):
+// CHECK-NOT: sparsec.block_scale
 // CHECK: %[[PRODUCT:.*]] = sparsec.product %[[W]][%[[SLOT]]], %[[X]][%[[SLOT]]] {depth = 128 : i64}
-// CHECK: %[[OWN:.*]] = sparsec.staged_scales %ring[%[[SLOT]]] at(%{{.*}}) times %[[SCALE]] : ![[$WITHSCALES]] -> <32>
+// CHECK: %[[OWN:.*]] = sparsec.staged_scales %ring[%[[SLOT]]] at(%{{.*}}) : ![[$WITHSCALES]] -> <32>
 // CHECK-NEXT: %[[PART:.*]] = sparsec.await %[[PRODUCT]] {outstanding = 0 : i64}
 // CHECK: sparsec.promote %[[PART]] times %[[OWN]] : !sparsec.thread_scales<32> to %[[SUM]] {column = 0 : i64}
 // CHECK: sparsec.staged_scales
 // CHECK: sparsec.add_slices
 // CHECK: sparsec.role "producer" thread(1)
+// CHECK: ^bb0(%{{.*}}: i32, %[[COLUMN:.*]]: i32, %{{.*}}: !cursor, %[[TILE:.*]]: !cursor{{.*}}, %[[NUMBER:.*]]: i32):
 // CHECK: sparsec.post %ring[%{{.*}}] bytes(%c12288_i32)
+// CHECK: %[[OWNTILE:.*]] = arith.div{{[su]}}i %{{.*}}, %c32_i32
+// CHECK-NEXT: %[[ISNEW:.*]] = arith.cmpi ne, %[[OWNTILE]], %[[NUMBER]]
+// CHECK-NEXT: scf.if %[[ISNEW]]
+// CHECK-NEXT: sparsec.acquire %scale_tiles[%[[TILE]]]
+// CHECK-NEXT: sparsec.post %scale_tiles[%[[TILE]]]
+// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[OWNTILE]], %c32_i32
+// CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %[[FIRST]]] to %scale_tiles[%[[TILE]]] {index = 0 : i64}
+// CHECK-NEXT: sparsec.next %scale_tiles[%[[TILE]]]
 // CHECK: sparsec.role "scales" warp(1)
-// CHECK: sparsec.walk %walk
-// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SLOT0:.*]]: !cursor):
-// CHECK-NEXT: sparsec.acquire %ring[%[[SLOT0]]]
-// CHECK: sparsec.copy_scales %{{.*}} to %ring[%[[SLOT0]]]
-// CHECK: %[[SLOT1:.*]] = sparsec.next %ring[%[[SLOT0]]]
-// CHECK-NEXT: sparsec.acquire %ring[%[[SLOT1]]]
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SLOT0:.*]]: !cursor, %[[TILE0:.*]]: !cursor{{.*}}, %[[NUMBER0:.*]]: i32):
+// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %{{.*}}[%[[BLOCK]]]
+// CHECK: %[[TILE1:.*]] = scf.if
+// CHECK: %[[HASOLD:.*]] = arith.cmpi ne, %[[NUMBER0]], %c-1_i32
+// CHECK-NEXT: %[[AFTER:.*]] = scf.if %[[HASOLD]]
+// CHECK-NEXT: sparsec.release %scale_tiles[%[[TILE0]]]
+// CHECK-NEXT: sparsec.next %scale_tiles[%[[TILE0]]]
+// CHECK: sparsec.wait %scale_tiles[%[[AFTER]]]
+// CHECK: sparsec.acquire %ring[%[[SLOT0]]]
+// CHECK-NEXT: sparsec.stage_scales %scale_tiles[%[[TILE1]]] part(%{{.*}}) times %[[SCALE]] to %ring[%[[SLOT0]]]
+// CHECK-NEXT: %[[SLOT1:.*]] = sparsec.next %ring[%[[SLOT0]]]
+// CHECK: sparsec.acquire %ring[%[[SLOT1]]]
+// CHECK: sparsec.release %scale_tiles
 sparsec.kernel @x_scale_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -412,5 +430,16 @@ sparsec.kernel @few_columns(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: ten
     narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>],
     schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Slices copy blocks with rows of 64 bytes as lines, where X is N x K: K ends with a block.
+// CHECK-LABEL: sparsec.program @lines_of_slices
+// CHECK: sparsec.role "consumer" warpgroup(1)
+// CHECK: sparsec.store %{{.*}} attributes {{{.*}}lines
+// CHECK: sparsec.role "producer" thread(1)
+// CHECK: sparsec.copy %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] to %ring[%{{.*}}] {index = 0 : i64, lines}
+sparsec.kernel @lines_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
