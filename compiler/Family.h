@@ -79,13 +79,13 @@ public:
   /// Says how a machine kernel cuts the result into tiles: `rows` and `panels` of its stage. `schedule` is null for the
   /// host.
   virtual void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const = 0;
-  /// Whether machine kernels read at most single elements of the operand in a slot, which may then begin anywhere, unless
-  /// they have a tensor map of it.
+  /// Whether machine kernels read at most single elements of the operand in a slot, which may then begin anywhere,
+  /// unless they have a tensor map of it.
   virtual bool readsSingleElements(uint32_t /*slot*/) const { return false; }
   /// Whether they move whole units of 16 bytes beyond the width of an operand, where that is no multiple of 16.
   virtual bool movesWholeUnits(uint32_t /*kind*/, uint32_t /*slot*/, bool /*hasTensorMap*/) const { return false; }
-  /// The bytes of which the width of an operand must be a multiple where blocks are copied in lines of 128 bytes: no block
-  /// is then cut.
+  /// The bytes of which the width of an operand must be a multiple where blocks are copied in lines of 128 bytes: no
+  /// block is then cut.
   virtual uint32_t widthOfWholeBlocks(const RecordView & /*kernel*/, const sparsec_operand_info_t & /*operand*/) const {
     return 1;
   }

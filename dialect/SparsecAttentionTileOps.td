@@ -423,7 +423,9 @@ def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "r
 
     ```mlir
     %rows = sparsec.sum_rows %state : <64>
-    %rows = sparsec.sum_rows %state, %output : <64>, !sparsec.accumulator<64, 72>
+    ```
+    ```mlir
+    %rows_of_output = sparsec.sum_rows %summed, %output_with_sums : <64>, !sparsec.accumulator<64, 72>
     ```
   }];
   let arguments = (ins Sparsec_SoftmaxStateType:$state, Optional<Sparsec_AccumulatorType>:$output);

@@ -27,8 +27,8 @@ LogicalResult ColumnScalesOp::verify() {
   return verifyColumns(*this, getType().getColumns());
 }
 
-/// The last buffer of a ring with scales has a place for each column of X in a tile (copy_scales_c2, staged_scales_c2,
-/// row_scales_c2).
+/// The last buffer of a ring with scales has a place for each column of X in a tile (copy_scales_c2, stage_scales_c2,
+/// staged_scales_c2, row_scales_c2).
 static LogicalResult verifyScaleRing(Operation *op, RingType ring, int64_t places) {
   auto buffer = dyn_cast<BufferType>(ring.getBuffers().back());
   if (!buffer || buffer.getRows() != 1 || !buffer.getElementType().isF32() || buffer.getColumns() < places)
@@ -50,7 +50,8 @@ LogicalResult StageScalesOp::verify() {
   auto tile = dyn_cast<BufferType>(getTiles().getType().getBuffers().front());
   if (!tile || !tile.getElementType().isF32() || tile.getRows() % warpLanes != 0 ||
       tile.getStripBytes() != tile.getRowBytes())
-    return emitOpError("expects tiles of f32 in one strip, with a multiple of 32 rows, but got ") << getTiles().getType();
+    return emitOpError("expects tiles of f32 in one strip, with a multiple of 32 rows, but got ")
+           << getTiles().getType();
   return verifyScaleRing(*this, getRing().getType(), tile.getRows());
 }
 

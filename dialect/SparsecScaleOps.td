@@ -61,14 +61,14 @@ def Sparsec_CopyScalesOp : Sparsec_Op<"copy_scales", []> {
 def Sparsec_StageScalesOp : Sparsec_Op<"stage_scales", []> {
   let summary = "Fills the scales of a slot with those of one part of K, from a tile of the scales of X.";
   let description = [{
-    A slot of `tiles` has a row for each column of X in a tile, and in it the scales of consecutive parts of K, as they lie
-    in the N x ceil(K / 128) tensor: their number is a multiple of that of the buffer's columns. `part` is one of these
-    parts. Every scale is multiplied by `scale`, that of a block. The last buffer of `ring` has a place for each column of
-    X in a tile, as for `sparsec.copy_scales`. The threads of a role of one warp share the work. A slot is full when all of
-    them have stored their scales and all copies to it are there.
+    A slot of `tiles` has a row for each column of X in a tile. A row of n columns has the scales of n consecutive parts
+    of K, from a multiple of n on, as they lie in the N x ceil(K / 128) tensor. `part` is one of them. Every scale is
+    multiplied by `scale`, that of a block. The last buffer of `ring` has a place for each column of X in a tile, as for
+    `sparsec.copy_scales`. The threads of a role of one warp share the work. A slot is full when all of them have stored
+    their scales and all copies to it are there.
 
     ```mlir
-    sparsec.stage_scales %tiles[%t] part(%part) times %scale to %ring[%c]
+    sparsec.stage_scales %scale_tiles[%tile] part(%part) times %scale to %scale_ring[%slot]
         : !sparsec.ring<2, [!sparsec.buffer<64, 32, f32, strip = 128>]>, !sparsec.ring<8, [!sparsec.buffer<1, 64, f32>]>
     ```
   }];

@@ -226,8 +226,8 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the
     first column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the
     tile. A `swapped` accumulator is a part of the transposed product: its rows are columns of the tile, and its columns
-    are rows. With `lines` the rows of the tile are in the order in which copies of lines brought those of the blocks (see
-    `sparsec.copy`).
+    are rows. With `lines` the rows of the tile are in the order in which copies of lines brought those of the blocks
+    (see `sparsec.copy`).
 
     With `blocks` the result is the array of values of a pattern, and the accumulators of the group have blocks of the
     pattern side by side, one every `block_stride` columns: those from the first number up to the end.

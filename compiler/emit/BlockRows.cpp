@@ -164,8 +164,8 @@ void BlockRows::emitRowScales(RowScalesOp op) {
 }
 
 /// Rows of blocks that came in lines of two are rows of the accumulators here. The upper half of a slab has groups of 8
-/// rows with an even number, and the lower half those with an odd one: row r of it is where row r ^ 1 would be. Bit 0 of
-/// a row is bit 2 of the lane.
+/// rows with an even number, and the lower half those with an odd one: row r of it is where row r ^ 1 would be. Bit 0
+/// of a row is bit 2 of the lane.
 static void restoreRows(KernelBuilder &b, AccumulatorFragment &fragment) {
   constexpr int64_t lanesOfRow = 4;
   for (int64_t slab = 0; slab < fragment.slabs; ++slab)

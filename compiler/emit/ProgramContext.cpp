@@ -146,8 +146,11 @@ ProductContext::ProductContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
   CopyOp copyOfDense;
   program.walk([&](CopyOp copy) {
-    const bool isOperand = llvm::any_of(copy.getRing().getUsers(), llvm::IsaPred<ViewOp>); // else they are scales
-    if (isOperand && (!addSource(copy.getSource()) || copy.getDepthRows()))
+    const bool bringsScales = llvm::any_of(copy.getRing().getUsers(), [&](Operation *user) {
+      auto stage = dyn_cast<StageScalesOp>(user);
+      return stage && stage.getTiles() == copy.getRing();
+    });
+    if (!bringsScales && (!addSource(copy.getSource()) || copy.getDepthRows()))
       copyOfDense = copy; // of a spgemm with a pattern the last one, that of B; B may be A
   });
   denseArgument = cast<BlockArgument>(copyOfDense.getSource()).getArgNumber();

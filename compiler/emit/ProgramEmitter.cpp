@@ -141,9 +141,9 @@ bool ProgramEmitter::areThreadsReading(RingOp ring) {
   context.program.walk(
       [&](LoadFragmentOp load) { areReading |= load.getView().getDefiningOp<ViewOp>().getRing() == ring.getResult(); });
   return areReading || llvm::any_of(ring->getUsers(), [&](Operation *user) {
-    auto stage = dyn_cast<StageScalesOp>(user);
-    return isa<RowScalesOp, StagedScalesOp>(user) || (stage && stage.getTiles() == ring.getResult());
-  });
+           auto stage = dyn_cast<StageScalesOp>(user);
+           return isa<RowScalesOp, StagedScalesOp>(user) || (stage && stage.getTiles() == ring.getResult());
+         });
 }
 
 /// A copy with multicast writes into the slots of all CTAs of the cluster: all have to release them.

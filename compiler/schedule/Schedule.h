@@ -21,8 +21,8 @@ inline constexpr int64_t mostDepthOfPart = 128;
 /// Slots of the ring of scales of X that a role of its own fills: 2 KB of them. Tiles of few columns have the shortest
 /// steps, for which more copies have to be on their way.
 constexpr int64_t scaleStages(int64_t tileN) { return tileN <= 256 ? 512 / tileN : 2; }
-/// Where slots of operands have scales of X too, tensor copies bring tiles of them: so many parts of K, which are a line of
-/// 128 bytes for each column, in so many stages.
+/// Where slots of operands have scales of X too, tensor copies bring tiles of them: so many parts of K, which are a
+/// line of 128 bytes for each column, in so many stages.
 constexpr int64_t scaleTileParts = 32, scaleTileStages = 2;
 
 /// A product Y = W X, as far as it is known at compile time.
@@ -129,8 +129,8 @@ int64_t chunks(const Schedule &schedule, int64_t blockColumns);
 int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
 
 /// Whether a product copies its blocks as lines of 128 bytes, two rows each, which takes fewer requests than rows do. A
-/// line cannot leave out what is beyond K. Slices are for few columns, and another schedule takes such calls where K ends
-/// in a block.
+/// line cannot leave out what is beyond K. Slices are for few columns, and another schedule takes such calls where K
+/// ends in a block.
 bool copiesLines(const Schedule &schedule, const ProblemDescription &problem);
 
 /// Whether a product has X as its A operand. The columns of X are then rows of the accumulators, and so a thread has

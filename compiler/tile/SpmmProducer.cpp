@@ -3,8 +3,8 @@
 // A row of the scales of X belongs to a column of X, so that each scale that a part of K needs is in a sector of its
 // own. One warp brings them for all groups, in one of two ways. Where tiles have many columns, it copies the scales of
 // one part after the other, and waits for no copy: they arrive at the barrier of their slot, as tensor copies do. Where
-// tiles have few, such copies would take longer than the products. The producer then copies tiles of scales, with a line
-// of 128 bytes for each column, and the warp puts those of a step into its slot.
+// tiles have few, such copies would take longer than the products. The producer then copies tiles of scales, with a
+// line of 128 bytes for each column, and the warp puts those of a step into its slot.
 //
 // The rows of a band begin at one column after another. Where each begins with its first block, rows that run together
 // first read columns of X that nobody has read yet, all at once, and wait for memory. The producer therefore walks such
@@ -49,6 +49,7 @@ void SpmmProducer::build() {
     begin.push_back(CursorOp::create(b, scaleTiles));
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
     Values inits(carried);
+    named(inits[0], "slot");
     if (scaleTiles)
       inits.push_back(i32(b, noScaleTile));
     auto step = [&](Value /*position*/, Value block, Value column, ValueRange carried) -> Values {
@@ -78,8 +79,8 @@ bool SpmmProducer::rotatesRows() {
   return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels();
 }
 
-/// Where the part of K is in another tile of scales than the step before. Columns ascend as a rule, so that few steps have
-/// another one.
+/// Where the part of K is in another tile of scales than the step before. Columns ascend as a rule, so that few steps
+/// have another one.
 void SpmmProducer::copyScaleTile(const Tile &tile, Value part, Value &cursor, Value &number) {
   named(cursor, "scale_slot");
   named(number, "scale_tile");

@@ -625,7 +625,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @stage_scales_c1_type attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  sparsec.program @stage_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>} {
   ^bb0(%y: tensor<?x?xbf16>):
     %zero = arith.constant 0 : i32
     %tiles = sparsec.ring : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>

@@ -86,6 +86,8 @@ gpu.module @kernels {
       %part = sparsec.zero : !sparsec.accumulator<64, 64>
       %sum = sparsec.promote %part times %own : !sparsec.thread_scales<64> to %part {column = 0 : i64} : <64, 64>, <64, 64>
     }
+    sparsec.role "producer" thread(1) registers(40) {
+    }
     %scale_tiles = sparsec.ring {name = "scale_tiles"} : <2, [!sparsec.buffer<64, 32, f32, strip = 128>]>
     sparsec.role "scales" warp(1) registers(40) {
       %tile = sparsec.cursor %scale_tiles : <2, [!sparsec.buffer<64, 32, f32, strip = 128>]>

@@ -17,7 +17,7 @@
 // CHECK: cp.async.bulk.tensor.2d
 // CHECK: cp.async.bulk.tensor.2d
 // CHECK: ld.shared.{{b32|f32}} %[[SCALE:[rf][0-9]+]],
-// CHECK: mul.f32 %[[SCALED:[rf][0-9]+]], %[[SCALE]],
+// CHECK: mul{{.*}}f32 %[[SCALED:[rf][0-9]+]], {{.*}}%[[SCALE]]
 // CHECK: st.shared.{{b32|f32}} [%{{.*}}], %[[SCALED]];
 // CHECK: bar.warp.sync
 // CHECK: mbarrier.arrive.shared::cta.b64
