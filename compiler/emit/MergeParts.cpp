@@ -6,9 +6,8 @@
 //   l = sum of 2^(m_p - m) l_p,  O = sum of 2^(m_p - m) O_p / l
 //
 // A row has some warps of the CTA. Each of them reads all m_p and l_p and takes every n-th O_p; a lane has four
-// columns of it, in the order of a part (placeInPieces). The sums of the warps are added in their order, so that the
-// result depends on the number of parts alone. Memory takes most of the time: the outputs of the first parts are on
-// their way before the sums are known.
+// columns. The sums of the warps are added in their order, so that the result depends on the number of parts alone.
+// Memory takes most of the time: the outputs of the first parts are on their way before the sums are known.
 
 #include "MergeParts.h"
 
@@ -58,18 +57,11 @@ private:
   llvm::SmallVector<Part> loadParts(Value first, int64_t batch);
   Values addParts(llvm::ArrayRef<Part> loaded, Value m, Values output);
   void store(ValueRange output, const FinalRow &sum);
-  PartRow part(Value number, Value piece) {
-    return partRow(context, b.extend(row), rowsOfQueries(context), {number, parts}, piece);
-  }
+  PartRow part(Value number) { return partRow(context, b.extend(row), {number, parts}); }
   Value sharedElement(Value index) { return b.elementPointer(context.sharedMemory, b.getF32Type(), index); }
   /// The number of vector i of the lane in a row; lanes behind the last one take that one too.
   Value vectorAt(int64_t i) {
     return b.minimum(b.add(lane, i * warpLanes), b.i32(context.valueDimension / columnsOfVector - 1));
-  }
-  Value vectorPointer(Value number, Value vector) {
-    constexpr int64_t vectors = PartRow::pieceColumns / columnsOfVector; // of a piece
-    Value piece = part(number, b.divide(vector, vectors)).output;
-    return b.byteOffset(piece, b.extend(b.mul(b.modulo(vector, vectors), vectorBytes)));
   }
   int64_t vectorsOfLane() { return llvm::divideCeil(context.valueDimension, columnsOfVector * warpLanes); }
 
@@ -144,7 +136,7 @@ void PartMerge::mergeInBatches(int64_t batch) {
 
 /// m of a part without keys is -inf.
 PartMerge::Sum PartMerge::loadSum(Value number) {
-  Value both = b.load(VectorType::get(2, b.getF32Type()), part(number, b.i32(0)).sums);
+  Value both = b.load(VectorType::get(2, b.getF32Type()), part(number).sums);
   Value l = LLVM::ExtractElementOp::create(b, both, b.i32(1));
   return {b.select(isNotEmpty(b, l), LLVM::ExtractElementOp::create(b, both, b.i32(0)), b.f32(-INFINITY)), l};
 }
@@ -187,8 +179,9 @@ llvm::SmallVector<PartMerge::Part> PartMerge::loadParts(Value first, int64_t bat
         [&] {
           Sum sum = loadSum(number);
           Values made{sum.m, sum.l};
+          Value output = part(number).output;
           for (int64_t j = 0; j < vectorsOfLane(); ++j)
-            made.push_back(b.load(type, vectorPointer(number, vectorAt(j))));
+            made.push_back(b.load(type, b.byteOffset(output, b.extend(b.mul(vectorAt(j), vectorBytes)))));
           return made;
         },
         [&] {
@@ -231,9 +224,8 @@ void PartMerge::store(ValueRange output, const FinalRow &sum) {
   for (int64_t first = 0; first < width; first += threadsOfRow) {
     Value column = b.add(thread, first), exists = b.less(column, width), total = b.f32(0);
     column = b.minimum(column, b.i32(width - 1));
-    Value place = b.add(memory, placeInPieces(b, column));
     for (int64_t i = 0; i < warpsOfRow; ++i)
-      total = b.addF(total, b.load(b.getF32Type(), sharedElement(b.add(place, i * width))));
+      total = b.addF(total, b.load(b.getF32Type(), sharedElement(b.add(b.add(memory, column), i * width))));
     Value pointer = context.elementAddress(context.result, element, {batch, head, query, column});
     ptx::storeGlobal(b, pointer, ptx::toElement(b, element, b.mulF(total, scale)), exists);
   }

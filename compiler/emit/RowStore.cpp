@@ -118,15 +118,7 @@ void RowStore::storePart(ValueRange output, int64_t half, const PartRow &row) {
   Value isFirst = b.equal(inRow(), 0);
   ptx::storeGlobal(b, row.sums, b.vector({b.bitsOf(m), b.bitsOf(l)}), b.logicalAnd(exists, isFirst));
   exists = b.logicalAnd(exists, hasKeys);
-  Value place = b.byteOffset(row.output, b.extend(b.mul(inRow(), vectorBytes)));
-  for (int64_t group = 0; group < context.valueDimension / 8; group += 2) {
-    Values held;
-    for (int64_t pair : {group, group + 1})
-      for (int64_t i = 0; i < 2; ++i)
-        held.push_back(b.bitsOf(output[4 * pair + 2 * half + i]));
-    ptx::storeGlobal(b, place, b.vector(held), exists);
-    place = b.byteOffset(place, row.pieceStride);
-  }
+  storeQuads(row.output, [&](int64_t group, int64_t i) { return output[4 * group + 2 * half + i]; });
 }
 
 /// One of the four threads of a row writes.
@@ -171,30 +163,16 @@ void sparsec::emitRowStore(QueryContext &context, const QueryTile &tile, Value q
   }
 }
 
-Value sparsec::rowsOfQueries(QueryContext &context) {
-  KernelBuilder &b = context.b;
-  return b.mul(b.mul(context.size(context.query, 0), context.heads()), context.queries());
-}
-
-PartRow sparsec::partRow(QueryContext &context, Value row, Value rows, const KeyPart &part, Value piece) {
+PartRow sparsec::partRow(QueryContext &context, Value row, const KeyPart &part) {
   KernelBuilder &b = context.b;
   Type f32 = b.getF32Type();
   auto workspace = [&](int64_t elements) {
     auto attribute = WorkspaceAttr::get(b.getContext(), WorkspaceKind::scratch, elements * int64_t(sizeof(float)));
     return context.parameters.workspace(attribute);
   };
-  Value allRows = b.extend(rows);
-  Value firstPiece = b.mul(part.number, context.valueDimension / PartRow::pieceColumns);
-  Value place = b.add(b.mul(b.extend(b.add(firstPiece, piece)), allRows), row);
   Value entry = b.add(b.mul(row, b.extend(part.count)), b.extend(part.number));
-  return {b.byteOffset(workspace(context.valueDimension), b.mul(place, PartRow::pieceBytes)),
-          b.mul(allRows, PartRow::pieceBytes), b.elementPointer(workspace(2), f32, b.mul(entry, 2))};
-}
-
-Value sparsec::placeInPieces(KernelBuilder &b, Value column) {
-  Value piece = b.sub(column, b.modulo(column, PartRow::pieceColumns));
-  Value group = b.bitAnd(b.shiftRight(column, 3), 1), pair = b.bitAnd(b.shiftRight(column, 1), 3);
-  return b.add(b.add(piece, b.mul(pair, 4)), b.add(b.mul(group, 2), b.bitAnd(column, 1)));
+  return {b.elementPointer(workspace(context.valueDimension), f32, b.mul(entry, context.valueDimension)),
+          b.elementPointer(workspace(2), f32, b.mul(entry, 2))};
 }
 
 void sparsec::emitPartStore(QueryContext &context, const QueryTile &tile, Value query, Value end, const KeyPart &part,
@@ -202,10 +180,9 @@ void sparsec::emitPartStore(QueryContext &context, const QueryTile &tile, Value 
   KernelBuilder &b = context.b;
   Value head = b.add(b.mul(tile.batch, context.heads()), tile.head);
   Value firstRow = b.mul(b.extend(head), b.extend(context.queries()));
-  Value rowsOfAll = rowsOfQueries(context);
   for (int64_t half = 0; half < 2; ++half) {
     Value row = b.add(query, 8 * half);
     RowStore store(context, b.less(row, end), {rows.m[half], rows.l[half], /*alpha=*/Value()});
-    store.storePart(output, half, partRow(context, b.add(firstRow, b.extend(row)), rowsOfAll, part, b.i32(0)));
+    store.storePart(output, half, partRow(context, b.add(firstRow, b.extend(row)), part));
   }
 }

@@ -17,22 +17,12 @@ void emitRowStore(QueryContext &context, const QueryTile &tile, mlir::Value quer
 void emitPartStore(QueryContext &context, const QueryTile &tile, mlir::Value query, mlir::Value end,
                    const KeyPart &part, mlir::ValueRange output, const RowState &rows);
 
-/// A row of a part in the workspaces, all f32: pointers to its output, and to m and l. The output is in pieces of 16
-/// columns, as many bytes apart as these pieces of all rows of Q have: the stores of a warp then are whole lines. A
-/// piece has the columns in the order in which threads hold them (placeInPieces).
+/// A row of a part in the workspaces: pointers to its output, and to m and l, all f32.
 struct PartRow {
-  mlir::Value output, pieceStride, sums;
-
-  static constexpr int64_t pieceColumns = 16, pieceBytes = 4 * pieceColumns;
+  mlir::Value output, sums;
 };
-/// Where a column of an output is in that of a part. Each of four threads holds a pair of every group of eight columns,
-/// and stores those of two groups together.
-mlir::Value placeInPieces(KernelBuilder &b, mlir::Value column);
-/// `row` is that of Q, counted over batches and heads, i64; Q has so many `rows`, i32. The output is that of
-/// `piece`.
-PartRow partRow(QueryContext &context, mlir::Value row, mlir::Value rows, const KeyPart &part, mlir::Value piece);
-/// The rows of Q, counted over batches and heads; i32.
-mlir::Value rowsOfQueries(QueryContext &context);
+/// `row` is that of Q, counted over batches and heads; i64.
+PartRow partRow(QueryContext &context, mlir::Value row, const KeyPart &part);
 
 /// The sum of a row with its sink: its maximum m, an exponent of 2, and l. The output counts `alpha` times.
 struct FinalRow {

@@ -186,7 +186,11 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
   for (size_t v = 0; v < count; ++v) {
     const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, v, 0);
     const std::string_view symbol = stage.symbol;
-    uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
+    const std::string_view schedule = sparsec_kernel_variant(kernel, v)->schedule;
+    const bool isWgmma = schedule.starts_with("wgmma");
+    const bool hasSlices = isWgmma && schedule.find(" slices ") != std::string_view::npos;
+    // Widths may have to be multiples of more than 16 bytes.
+    uint64_t alignment = std::min<uint64_t>(sparsec_kernel_variant(kernel, v)->alignment, 16);
     bool fits = bsr.capacity == 0 || reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
     if (symbol.find("_narrow") != std::string::npos)
       fits &= problem.shape.columns <= stage.tile_n || hasFewTiles(v);
@@ -197,15 +201,18 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
     for (const Argument &argument : arguments) {
       size_t index = size_t(&argument - arguments.data());
       uint32_t slot = operandOf(kernel, index).slot;
-      if (argument.kind != SPARSEC_ARGUMENT_DENSE || slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE)
-        continue; // kernels read scales one by one
+      const bool isSingle = slot == SPARSEC_SPMM_SCALES || (slot == SPARSEC_SPMM_X_SCALE && !hasSlices);
+      if (argument.kind != SPARSEC_ARGUMENT_DENSE || isSingle)
+        continue; // kernels read scales one by one, but for tiles of those of X
       fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
       if (argument.dense.rank == 2)
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
+      // Slices of fp8 copy blocks with rows of 64 bytes as lines, and no block that K cuts.
+      if (slot == SPARSEC_SPMM_DENSE && hasSlices && sparsec_dtype_bytes(argument.dense.dtype) == 1 &&
+          problem.blockColumns == 64)
+        fits &= argument.dense.sizes[1] % problem.blockColumns == 0;
       // The staged store of 16-bit results and cp.async move whole units of 16 bytes.
-      bool isWgmma = std::string_view(sparsec_kernel_variant(kernel, v)->schedule).starts_with("wgmma");
-      bool isStream =
-          std::string_view(sparsec_kernel_variant(kernel, v)->schedule).find(" streams ") != std::string::npos;
+      bool isStream = schedule.find(" streams ") != std::string_view::npos;
       uint32_t rows = isStream ? 32 : 64; // of a box
       bool isStaged = isWgmma && problem.blockRows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
       if ((slot == SPARSEC_SPMM_RESULT && isStaged) || (slot == SPARSEC_SPMM_DENSE && !isWgmma))

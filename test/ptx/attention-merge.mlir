@@ -20,13 +20,10 @@
 // CHECK-LABEL: .entry plain(
 // CHECK-NOT: L2::cache_hint
 
-// A part writes m and l of its rows, and the output as it is, four f32 at a time: those that a thread holds. Both rows of a
-// thread have 128 / 4 elements.
+// A part writes m and l of its rows, and the output as it is, four f32 at a time. Both rows of a thread have 128 / 4 elements.
 // CHECK-LABEL: .entry plain_parts(
 // CHECK: st.global.v2.b32
-// CHECK-NOT: shfl.sync
 // CHECK-COUNT-8: st.global.v4.b32
-// CHECK-NOT: shfl.sync
 // CHECK: st.global.v2.b32
 // CHECK-COUNT-8: st.global.v4.b32
 // CHECK-NOT: st.global
