@@ -79,7 +79,7 @@ Values BlockWalk::beginOfRotation() {
       [&] { return visitedAt(wrap(b.sub(end, b.modulo(column, count)))); }, [&] { return first; });
 }
 
-/// What the loop visits at a position.
+/// The position, and the values that a visit loads of its block.
 Values BlockWalk::visitedAt(Value position) {
   Values visited{position};
   llvm::append_range(visited, load(position));

@@ -150,7 +150,7 @@ void ptx::mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Valu
 // Tensor memory accelerator
 //===----------------------------------------------------------------------===//
 
-/// What createpolicy gives for L2::evict_first.
+/// The policy that createpolicy.fractional makes for L2::evict_first and all of the bytes (PTX ISA, "createpolicy").
 static constexpr int64_t evictFirstPolicy = 0x12F0000000000000;
 
 static void tensorLoadOp(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,

@@ -72,8 +72,8 @@ void SpmmProducer::build() {
   });
 }
 
-/// Consumers that need the scales of blocks walk the rows in their order, and so does whoever adds up the blocks of a
-/// transposed matrix. Variants for few columns have few tiles that share columns of X, and wait for their first block.
+/// Consumers that read the scales of blocks walk the rows in their order. Rows of a transposed matrix and variants for
+/// few columns keep their order too: few tiles of the latter share columns of X, and all wait for their first block.
 bool SpmmProducer::rotatesRows() {
   auto program = tileLoop->getParentOfType<ProgramOp>();
   return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels();
@@ -95,8 +95,8 @@ void SpmmProducer::copyScaleTile(const Tile &tile, Value part, Value &cursor, Va
   number = own;
 }
 
-Value SpmmProducer::differ(Value a, Value other) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, a, other);
+Value SpmmProducer::differ(Value one, Value other) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, one, other);
 }
 
 /// Those of A and X, where a slot has scales too; else null.
@@ -124,29 +124,33 @@ void SpmmProducer::copyStep(const Tile &tile, Value block, Value column, int64_t
 }
 
 void SpmmProducer::makeScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
-  makeRole(b, "scales", RoleUnit::warp, 1, schedule.getProducerRegisters(), [&] {
-    Value begin = CursorOp::create(b, scaleRing);
-    walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
-      named(carried[0], "slot");
-      return walk(tile, carried,
-                  [&](Value /*position*/, Value /*block*/, Value column, ValueRange carried) {
-                    Value slot = named(carried[0], "slot");
-                    for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); chunk += chunksOfSlot) {
-                      AcquireOp::create(b, scaleRing, slot);
-                      auto group = CopyGroupOp::create(b, /*condition=*/Value());
-                      OpBuilder::InsertionGuard guard(b);
-                      b.createBlock(&group.getBody());
-                      CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)),
-                                           scaleRing, slot);
-                      b.setInsertionPointAfter(group);
-                      slot = NextOp::create(b, scaleRing, slot);
-                    }
-                    return Values{slot};
-                  })
-          .getResults();
-    });
-    AwaitCopiesOp::create(b, /*outstanding=*/0);
+  makeRole(b, "scales", RoleUnit::warp, 1, schedule.getProducerRegisters(),
+           [&] { buildScaleProducer(scaleRing, chunksOfSlot); });
+}
+
+void SpmmProducer::buildScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
+  const int64_t chunks = blockLoop.getChunks();
+  Value begin = CursorOp::create(b, scaleRing);
+  walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
+    named(carried[0], "slot");
+    return walk(tile, carried,
+                [&](Value /*position*/, Value /*block*/, Value column, ValueRange carried) {
+                  Value slot = named(carried[0], "slot");
+                  for (int64_t chunk = 0; chunk < chunks; chunk += chunksOfSlot) {
+                    AcquireOp::create(b, scaleRing, slot);
+                    auto group = CopyGroupOp::create(b, /*condition=*/Value());
+                    OpBuilder::InsertionGuard guard(b);
+                    b.createBlock(&group.getBody());
+                    CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)),
+                                         scaleRing, slot);
+                    b.setInsertionPointAfter(group);
+                    slot = NextOp::create(b, scaleRing, slot);
+                  }
+                  return Values{slot};
+                })
+        .getResults();
   });
+  AwaitCopiesOp::create(b, /*outstanding=*/0);
 }
 
 void SpmmProducer::makeScaleTiles() {

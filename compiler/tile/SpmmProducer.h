@@ -31,10 +31,11 @@ private:
   void build();
   bool rotatesRows();
   void copyStep(const Tile &tile, mlir::Value block, mlir::Value column, int64_t chunk, mlir::Value cursor);
+  void buildScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
   void copyScaleTile(const Tile &tile, mlir::Value part, mlir::Value &cursor, mlir::Value &number);
   void enterScaleTile(mlir::Value part, mlir::Value &cursor, mlir::Value &number);
   mlir::Value leaveScaleTile(mlir::Value cursor, mlir::Value number);
-  mlir::Value differ(mlir::Value a, mlir::Value other);
+  mlir::Value differ(mlir::Value one, mlir::Value other);
   mlir::Value bytesOfCopies();
 
   mlir::Value scaleTiles; // a ring, or null
