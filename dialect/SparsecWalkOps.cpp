@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace sparsec;
 
-/// All that the walks of today visit is i32.
 static SmallVector<Type> i32Types(MLIRContext *context, size_t count) {
   return SmallVector<Type>(count, IntegerType::get(context, 32));
 }
@@ -24,18 +23,25 @@ SmallVector<StringRef> BlockWalkOp::getVisitedNames() {
   names.append(getBlocks(), "column");
   if (isTransposed)
     names.append(getBlocks(), "block");
+  if (getScales())
+    names.push_back("scale");
   if (getChunkColumns())
     names.push_back("k");
   return names;
 }
 
-SmallVector<Type> BlockWalkOp::getVisitedTypes() { return i32Types(getContext(), getVisitedNames().size()); }
+SmallVector<Type> BlockWalkOp::getVisitedTypes() {
+  SmallVector<Type> types = i32Types(getContext(), getVisitedNames().size());
+  if (getScales())
+    types.back() = Float32Type::get(getContext());
+  return types;
+}
 
 bool BlockWalkOp::hasLoop() { return getBlocks() == 1 && !getChunkColumns(); }
 
 /// The position, the chunk, and what is loaded of each block: the column, and the number where that is another one.
 int64_t BlockWalkOp::getStepValues() {
-  if (getRotated())
+  if (getRotated() || getScales())
     return 0;
   int64_t loaded = getMatrix().getType().getTransposed() ? 2 : 1;
   return (getChunkColumns() ? 2 : 1) + loaded * int64_t(getBlocks());
@@ -57,6 +63,10 @@ LogicalResult BlockWalkOp::verify() {
   // block_walk_c3
   if (getRotated() && !hasLoop())
     return emitOpError("expects a rotated walk to be by whole blocks, one by one, but got ")
+           << int64_t(getBlocks()) << " blocks in each step" << (getChunkColumns() ? ", with chunk_columns" : "");
+  // block_walk_c4
+  if (getScales() && !hasLoop())
+    return emitOpError("expects a walk that visits scales to be by whole blocks, one by one, but got ")
            << int64_t(getBlocks()) << " blocks in each step" << (getChunkColumns() ? ", with chunk_columns" : "");
   return success();
 }
@@ -182,7 +192,8 @@ static LogicalResult verifyStepOf(Operation *op, Value of, StepType step, TypeRa
     return failure();
   // step_c4
   if (walk->getStepValues() == 0)
-    return op->emitOpError("expects a walk that has steps: one block of keys, or a chunk, in each, and not rotated");
+    return op->emitOpError(
+        "expects a walk that has steps: one block of keys, or a chunk, in each, not rotated and without scales");
   // step_c2
   if (step.getValues() != walk->getStepValues())
     return op->emitOpError("expects a step of ") << walk->getStepValues() << " values, but got " << step;

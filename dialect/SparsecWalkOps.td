@@ -18,14 +18,15 @@ def Sparsec_BlockWalkOp : Sparsec_Op<"block_walk", [Pure, Sparsec_NamesResults,
   let summary = "The blocks of a matrix by their positions: `blocks` in a step, or a part of one.";
   let description = [{
     A position is that of a block in the order of block rows. A step visits the position of its first block, the block
-    column of each block (`col_idx`), with a transposed matrix also the number of each block, and with `chunk_columns`
-    the first column inside the block. The position is the number of a block unless the matrix is transposed: its blocks
-    are stored in another order, which the plan's section `row_blocks` tells.
+    column of each block (`col_idx`), with a transposed matrix also the number of each block, with `scales` the scale of
+    the block, and with `chunk_columns` the first column inside the block. The position is the number of a block unless
+    the matrix is transposed: its blocks are stored in another order, which the plan's section `row_blocks` tells.
 
     With `blocks` a step has so many blocks, of which the last step may have less: a block from `end` on has the first
     block column beyond the matrix. With `chunk_columns` a step has so many columns of a block, and the last one of a
-    block may have less. Only a walk by whole blocks, one by one, has a loop. A loop that uses columns or numbers loads
-    those of the next block while its body runs. Steps have those that they need loaded when the walk comes to them.
+    block may have less. Only a walk by whole blocks, one by one, has a loop, and only a loop visits scales. A loop that
+    uses columns, numbers or scales loads those of the next block while its body runs; in a role of warps each thread
+    loads those of one of 32 blocks at once. Steps have those that they need loaded when the walk comes to them.
 
     A `rotated` walk has a loop alone. If the columns of its n blocks are neighbours in ascending order, the loop begins
     with the block whose column is a multiple of n, and the blocks before that one come last. Otherwise it visits the
@@ -34,15 +35,21 @@ def Sparsec_BlockWalkOp : Sparsec_Op<"block_walk", [Pure, Sparsec_NamesResults,
     ```mlir
     %walk = sparsec.block_walk %w from %first to %end {blocks = 2 : i64} : <?x?xf16, block = 16x16>
     ```
+    ```mlir
+    %scaled = sparsec.block_walk %w scales(%s : tensor<?xf32>) from %first to %end : <?x?xbf16, block = 48x48>
+    ```
   }];
-  let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, DefaultValuedAttr<I64Attr, "1">:$blocks,
-    OptionalAttr<I64Attr>:$chunk_columns, UnitAttr:$rotated);
+  let arguments = (ins Sparsec_BsrType:$matrix, Optional<TensorOf<[F32]>>:$scales, I32:$first, I32:$end,
+    DefaultValuedAttr<I64Attr, "1">:$blocks, OptionalAttr<I64Attr>:$chunk_columns, UnitAttr:$rotated);
   let results = (outs Sparsec_WalkType:$result);
-  let assemblyFormat = "$matrix `from` $first `to` $end attr-dict `:` type($matrix)";
+  let assemblyFormat = [{
+    $matrix (`scales` `(` $scales^ `:` type($scales) `)`)? `from` $first `to` $end attr-dict `:` type($matrix)
+  }];
   // One block in a step.
   let builders = [OpBuilder<(ins "::mlir::Value":$matrix, "::mlir::Value":$first, "::mlir::Value":$end,
-                                 CArg<"bool", "false">:$rotated), [{
-    build($_builder, $_state, matrix, first, end, /*blocks=*/1, /*chunk_columns=*/::mlir::IntegerAttr(), rotated);
+                                 CArg<"bool", "false">:$rotated, CArg<"::mlir::Value", "{}">:$scales), [{
+    build($_builder, $_state, matrix, scales, first, end, /*blocks=*/1, /*chunk_columns=*/::mlir::IntegerAttr(),
+          rotated);
   }]>];
   let hasVerifier = 1;
 }

@@ -2,17 +2,24 @@
 
 #include "BlockWalk.h"
 
+#include "Ptx.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-/// The column of a block, and its number where that is not the position.
+/// The column of a block, its number where that is not the position, and its scale where the walk visits scales.
 Values BlockWalk::load(Value position) {
   Values loaded{index.column(position)};
   if (hasNumbers())
     loaded.push_back(index.block(position));
+  if (Value scales = op.getScales()) {
+    int64_t argument = cast<BlockArgument>(scales).getArgNumber();
+    Value array = context.parameters.get(ParameterKind::pointer, argument);
+    loaded.push_back(b.loadElement(b.getF32Type(), array, hasNumbers() ? loaded.back() : position));
+  }
   return loaded;
 }
 
@@ -20,7 +27,15 @@ Values BlockWalk::load(Value position) {
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// A loop that uses columns loads the one of the next block while it works on this one, and the block's number with it.
+/// Zeros of the same types, where there is no block.
+Values BlockWalk::nothingLoaded() {
+  Values zeros(hasNumbers() ? 2 : 1, b.i32(0));
+  if (op.getScales())
+    zeros.push_back(b.f32(0));
+  return zeros;
+}
+
+/// A loop that uses what is loaded of a block loads it for the next block while it works on this one.
 Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
   size_t loadedCount = isUsed.size() - 1; // all but the position
   if (llvm::none_of(isUsed.drop_front(), [](bool used) { return used; }))
@@ -31,10 +46,12 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
     });
   if (op.getRotated())
     return rotatedLoop(int64_t(loadedCount), carried, visit);
+  if (op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp)
+    return loopByLanes(carried, visit);
   Value last = b.sub(end, 1);
   Value isEmpty = b.compare(arith::CmpIPredicate::sge, firstBlock, end);
   Values firstLoaded = b.ifThenElse(
-      isEmpty, SmallVector<Type>(loadedCount, b.i32Type()), [&] { return Values(loadedCount, b.i32(0)); },
+      isEmpty, llvm::to_vector(llvm::drop_begin(op.getVisitedTypes())), [&] { return nothingLoaded(); },
       [&] { return load(firstBlock); });
   Values inits(carried);
   llvm::append_range(inits, firstLoaded);
@@ -48,6 +65,22 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
   });
   results.truncate(carried.size());
   return results;
+}
+
+/// Each lane loads for a block of its own, so that a row of up to 32 blocks waits for memory once.
+Values BlockWalk::loopByLanes(ValueRange carried, Visit visit) {
+  constexpr int64_t lanes = 32;
+  Value lane = b.bitAnd(context.thread, lanes - 1), last = b.sub(end, 1);
+  return b.forLoop(firstBlock, end, b.i32(lanes), carried, [&](Value first, ValueRange state) {
+    Values ofLane = load(b.minimum(b.add(first, lane), last));
+    Value count = b.minimum(b.sub(end, first), b.i32(lanes));
+    return b.forLoop(b.i32(0), count, b.i32(1), state, [&](Value number, ValueRange state) {
+      Values visited{b.add(first, number)};
+      for (Value loaded : ofLane)
+        visited.push_back(ptx::fromLane(b, loaded, number));
+      return visit(visited, state);
+    });
+  });
 }
 
 /// The position and what is loaded of its block are carried: the producer has no register for one more position.

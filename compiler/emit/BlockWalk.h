@@ -13,7 +13,7 @@ class BlockWalk : public WalkEmitter {
 public:
   /// The blocks from `first` up to `end`.
   BlockWalk(ProgramContext &context, BlockWalkOp op, mlir::Value first, mlir::Value end)
-      : b(context.b), op(op), index(context, op.getMatrix()), firstBlock(first), end(end) {}
+      : context(context), b(context.b), op(op), index(context, op.getMatrix()), firstBlock(first), end(end) {}
 
   KernelBuilder::Values loop(mlir::ArrayRef<bool> isUsed, mlir::ValueRange carried, Visit visit) override;
 
@@ -32,8 +32,10 @@ private:
   };
   State unpack(mlir::ValueRange values);
   KernelBuilder::Values load(mlir::Value position);
+  KernelBuilder::Values nothingLoaded();
   State at(mlir::Value position, const KernelBuilder::Values &chunk);
   mlir::Value columnBeyondMatrix();
+  KernelBuilder::Values loopByLanes(mlir::ValueRange carried, Visit visit);
   KernelBuilder::Values rotatedLoop(int64_t loadedCount, mlir::ValueRange carried, Visit visit);
   KernelBuilder::Values beginOfRotation();
   KernelBuilder::Values visitedAt(mlir::Value position);
@@ -44,6 +46,7 @@ private:
   bool hasChunks() { return op.getChunkColumns().has_value(); }
   bool hasNumbers() { return op.getMatrix().getType().getTransposed(); }
 
+  ProgramContext &context;
   KernelBuilder &b;
   BlockWalkOp op;
   BlockIndex index;

@@ -366,7 +366,9 @@ static bool hasRuns(Runs runs, const ProblemDescription &problem, const Chip &ch
 /// Nothing where the chip or the blocks do not have the instruction, or have a better one.
 static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const ProblemDescription &problem,
                                               const Chip &chip) {
-  constexpr int64_t alignment = 16, leastStages = 2, producerRegisters = 40, mostColumnsOfWarp = 64;
+  constexpr int64_t alignment = 16, leastStages = 2, mostColumnsOfWarp = 64;
+  // A producer that copies tiles of scales, too, has more addresses.
+  const int64_t producerRegisters = problem.hasXScale && shape.slices > 1 ? 56 : 40;
   constexpr int64_t bytesOfStageRow = 128;
   const MatrixInstructionInfo &info = infoOf(shape.instruction);
   const InstructionRate *rate = chip.find(info.instruction);

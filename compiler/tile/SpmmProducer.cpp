@@ -4,7 +4,9 @@
 // own. One warp brings them for all groups, in one of two ways. Where tiles have many columns, it copies the scales of
 // one part after the other, and waits for no copy: they arrive at the barrier of their slot, as tensor copies do. Where
 // tiles have few, such copies would take longer than the products. The producer then copies tiles of scales, with a
-// line of 128 bytes for each column, and the warp puts those of a step into its slot.
+// line of 128 bytes for each column, and the warp puts those of a step into its slot. Two tiles are there or on their
+// way: the one that steps read and the next one. The first two are copied before the index is read, because they would
+// wait behind the blocks of all slots later.
 //
 // The rows of a band begin at one column after another. Where each begins with its first block, rows that run together
 // first read columns of X that nobody has read yet, all at once, and wait for memory. The producer therefore walks such
@@ -20,17 +22,25 @@
 using namespace mlir;
 using namespace sparsec;
 
-// The number of a tile of scales before the first one of a row.
-static constexpr int64_t noScaleTile = -1;
+WalkOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body) {
+  return walk(BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock), inits, body);
+}
 
-WalkOp SpmmProducer::walk(const Tile &tile, ValueRange inits, Walk body, bool rotated) {
-  Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, rotated);
+WalkOp SpmmProducer::walkWithScales(const Tile &tile, ValueRange inits, Walk body) {
+  return walk(BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, /*rotated=*/false,
+                                  chain.getScales()),
+              inits, body);
+}
+
+WalkOp SpmmProducer::walk(Value blocks, ValueRange inits, Walk body) {
   auto walk = WalkOp::create(b, blocks, inits);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&walk.getBody().front());
-  ValueRange visited = walk.getVisited(); // the position, the column, the block where it is another number
-  Value block = matrix.getTransposed() ? visited[2] : visited[0];
-  YieldOp::create(b, body(visited[0], block, visited[1], walk.getCarried()));
+  ValueRange visited = walk.getVisited(); // the position, the column, the block where it is another number, the scale
+  Visited block = {visited[0], matrix.getTransposed() ? visited[2] : visited[0], visited[1], Value()};
+  if (isa<FloatType>(visited.back().getType()))
+    block.scale = visited.back();
+  YieldOp::create(b, body(block, walk.getCarried()));
   return walk;
 }
 
@@ -50,25 +60,28 @@ void SpmmProducer::build() {
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
     Values inits(carried);
     named(inits[0], "slot");
-    if (scaleTiles)
-      inits.push_back(i32(b, noScaleTile));
-    auto step = [&](Value /*position*/, Value block, Value column, ValueRange carried) -> Values {
+    if (scaleTiles) {
+      Value number = inits.emplace_back(expectedScaleTile());
+      for (Value first : {number, add(b, number, 1)})
+        inits[1] = copyScaleTile(tile, first, inits[1]);
+    }
+    auto step = [&](const Visited &block, ValueRange carried) -> Values {
       Values next(carried);
       Value &cursor = next[0] = named(carried[0], "slot");
       for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
+        if (scaleTiles)
+          copyNextScaleTiles(tile, partOfK(block.column, i32(b, chunk)), next[1], next[2]);
         AcquireOp::create(b, ring, cursor);
         auto post = PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
         if (bytes)
           post.getBytesMutable().assign(bytes);
-        copyStep(tile, block, column, chunk, cursor);
+        copyStep(tile, block, chunk, cursor);
         cursor = NextOp::create(b, ring, cursor);
-        // Behind the blocks, which come from memory and not from L2.
-        if (scaleTiles)
-          copyScaleTile(tile, partOfK(column, i32(b, chunk)), next[1], next[2]);
       }
       return next;
     };
-    return Values(walk(tile, inits, step, rotatesRows()).getResults().take_front(begin.size()));
+    Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, rotatesRows());
+    return Values(walk(blocks, inits, step).getResults().take_front(begin.size()));
   });
 }
 
@@ -79,20 +92,43 @@ bool SpmmProducer::rotatesRows() {
   return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels();
 }
 
-/// Where the part of K is in another tile of scales than the step before. Columns ascend as a rule, so that few steps
-/// have another one.
-void SpmmProducer::copyScaleTile(const Tile &tile, Value part, Value &cursor, Value &number) {
+/// The tile in which the first block of a slice has its scales as a rule, or the one before it. The producer copies it
+/// before it knows the block.
+Value SpmmProducer::expectedScaleTile() {
+  Value parts = SizeOp::create(b, chain.getXScale(), /*dimension=*/1);
+  Value before = arith::MulIOp::create(b, SliceOp::create(b), divide(b, parts, int64_t(schedule.getSlices())));
+  return divide(b, arith::MaxSIOp::create(b, add(b, before, -1), i32(b, 0)), scaleTileParts);
+}
+
+/// Copies what comes behind the tiles `number` and `number` + 1, where a step has its scales in another one than
+/// `number`. Columns ascend as a rule, so that it is the next one.
+void SpmmProducer::copyNextScaleTiles(const Tile &tile, Value part, Value &cursor, Value &number) {
   named(cursor, "scale_slot");
   named(number, "scale_tile");
-  Value own = divide(b, part, scaleTileParts), isNew = differ(own, number);
-  cursor = carryIf(b, isNew, cursor, [&]() -> Values {
-    AcquireOp::create(b, scaleTiles, cursor);
-    PostOp::create(b, scaleTiles, cursor, /*messages=*/ValueRange(), /*empty=*/false);
-    Value first = multiply(b, own, scaleTileParts);
-    CopyOp::create(b, chain.getXScale(), ValueRange{tile.at.column, first}, scaleTiles, cursor, /*index=*/0);
-    return {NextOp::create(b, scaleTiles, cursor)};
+  Value own = divide(b, part, scaleTileParts);
+  cursor = carryIf(b, differ(own, number), cursor, [&]() -> Values {
+    Value isUnexpected = differ(own, add(b, number, 1));
+    Value next = carryIf(b, isUnexpected, cursor, [&]() -> Values { return {copyScaleTile(tile, own, cursor)}; })[0];
+    return {copyScaleTile(tile, add(b, own, 1), next)};
   })[0];
   number = own;
+}
+
+/// Gives the next slot. A tile beyond K has no scales: its slot is full at once.
+Value SpmmProducer::copyScaleTile(const Tile &tile, Value number, Value cursor) {
+  Value first = multiply(b, number, scaleTileParts);
+  Value parts = SizeOp::create(b, chain.getXScale(), /*dimension=*/1);
+  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, parts);
+  const int64_t scaleBytes = 4, tileBytes = int64_t(schedule.getTileN()) * scaleTileParts * scaleBytes;
+  Value bytes = arith::SelectOp::create(b, exists, i32(b, tileBytes), i32(b, 0));
+  AcquireOp::create(b, scaleTiles, cursor);
+  auto post = PostOp::create(b, scaleTiles, cursor, /*messages=*/ValueRange(), /*empty=*/false);
+  post.getBytesMutable().assign(bytes);
+  carryIf(b, exists, {}, [&]() -> Values {
+    CopyOp::create(b, chain.getXScale(), ValueRange{tile.at.column, first}, scaleTiles, cursor, /*index=*/0);
+    return {};
+  });
+  return NextOp::create(b, scaleTiles, cursor);
 }
 
 Value SpmmProducer::differ(Value one, Value other) {
@@ -112,14 +148,15 @@ Value SpmmProducer::bytesOfCopies() {
 }
 
 /// The CTAs of a cluster work on one tile row, so that they share A.
-void SpmmProducer::copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor) {
+void SpmmProducer::copyStep(const Tile &tile, const Visited &block, int64_t chunk, Value cursor) {
   Value k = i32(b, chunk * schedule.getTileK());
-  auto copy = CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, cursor, /*index=*/0);
+  auto copy =
+      CopyOp::create(b, loads[0].getSource(), ValueRange{block.block, tile.at.row, k}, ring, cursor, /*index=*/0);
   copy.setMulticast(schedule.getCluster() > 1);
   copy.setLines(copiesLines());
   if (mayCutBlocks())
-    copy.getBlockColumnsMutable().assign(column);
-  Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
+    copy.getBlockColumnsMutable().assign(block.column);
+  Value depth = add(b, multiply(b, block.column, matrix.getBlockColumns()), chunk * schedule.getTileK());
   CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
 }
 
@@ -134,14 +171,14 @@ void SpmmProducer::buildScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
     named(carried[0], "slot");
     return walk(tile, carried,
-                [&](Value /*position*/, Value /*block*/, Value column, ValueRange carried) {
+                [&](const Visited &block, ValueRange carried) {
                   Value slot = named(carried[0], "slot");
                   for (int64_t chunk = 0; chunk < chunks; chunk += chunksOfSlot) {
                     AcquireOp::create(b, scaleRing, slot);
                     auto group = CopyGroupOp::create(b, /*condition=*/Value());
                     OpBuilder::InsertionGuard guard(b);
                     b.createBlock(&group.getBody());
-                    CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(column, i32(b, chunk)),
+                    CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(block.column, i32(b, chunk)),
                                          scaleRing, slot);
                     b.setInsertionPointAfter(group);
                     slot = NextOp::create(b, scaleRing, slot);
@@ -164,19 +201,23 @@ void SpmmProducer::makeScaleStager() {
     Value begin = CursorOp::create(b, ring), beginOfTiles = CursorOp::create(b, scaleTiles);
     walkTiles({begin, beginOfTiles}, [&](const Tile &tile, ValueRange carried) -> Values {
       Values inits(carried);
-      inits.push_back(i32(b, noScaleTile));
-      auto loop = walk(tile, inits, [&](Value /*position*/, Value block, Value column, ValueRange carried) {
-        Value slot = named(carried[0], "slot"), cursor = carried[1], number = carried[2], scale = scaleOf(block);
+      inits.push_back(expectedScaleTile());
+      WaitOp::create(b, TypeRange(), scaleTiles, carried[1]);
+      auto loop = walkWithScales(tile, inits, [&](const Visited &block, ValueRange carried) {
+        Value slot = named(carried[0], "slot"), cursor = carried[1], number = carried[2];
         for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
-          Value part = partOfK(column, i32(b, chunk));
+          Value part = partOfK(block.column, i32(b, chunk));
           enterScaleTile(part, cursor, number);
           AcquireOp::create(b, ring, slot);
-          StageScalesOp::create(b, scaleTiles, cursor, part, scale, ring, slot);
+          StageScalesOp::create(b, scaleTiles, cursor, part, block.scale, ring, slot);
           slot = NextOp::create(b, ring, slot);
         }
         return Values{slot, cursor, number};
       });
-      return Values{loop.getResult(0), leaveScaleTile(loop.getResult(1), loop.getResult(2))};
+      // The tile behind the last one is on its way, too.
+      Value last = leaveScaleTile(loop.getResult(1));
+      ReleaseOp::create(b, scaleTiles, last, /*condition=*/Value());
+      return Values{loop.getResult(0), NextOp::create(b, scaleTiles, last)};
     });
   });
 }
@@ -187,17 +228,16 @@ void SpmmProducer::enterScaleTile(Value part, Value &cursor, Value &number) {
   named(number, "scale_tile");
   Value own = divide(b, part, scaleTileParts);
   cursor = carryIf(b, differ(own, number), cursor, [&]() -> Values {
-    Value next = leaveScaleTile(cursor, number);
-    WaitOp::create(b, TypeRange(), scaleTiles, next);
-    return {next};
+    Value next = leaveScaleTile(cursor), isUnexpected = differ(own, add(b, number, 1));
+    return carryIf(b, isUnexpected, next, [&]() -> Values { return {leaveScaleTile(next)}; });
   })[0];
   number = own;
 }
 
-/// Releases the tile of scales if there is one. Gives the cursor of the next one.
-Value SpmmProducer::leaveScaleTile(Value cursor, Value number) {
-  return carryIf(b, differ(number, i32(b, noScaleTile)), cursor, [&]() -> Values {
-    ReleaseOp::create(b, scaleTiles, cursor, /*condition=*/Value());
-    return {NextOp::create(b, scaleTiles, cursor)};
-  })[0];
+/// Gives the slot of the tile behind, when it is there.
+Value SpmmProducer::leaveScaleTile(Value cursor) {
+  ReleaseOp::create(b, scaleTiles, cursor, /*condition=*/Value());
+  Value next = NextOp::create(b, scaleTiles, cursor);
+  WaitOp::create(b, TypeRange(), scaleTiles, next);
+  return next;
 }

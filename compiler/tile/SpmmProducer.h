@@ -12,11 +12,16 @@ class SpmmProducer : public SpmmParts {
 protected:
   using SpmmParts::SpmmParts;
 
-  /// `position` is that of the block in its block row's order, counted from the matrix's first block.
-  using Walk =
-      mlir::function_ref<Values(mlir::Value position, mlir::Value block, mlir::Value column, mlir::ValueRange carried)>;
-  /// A loop over the blocks of a tile, in the order of the row unless `rotated`.
-  WalkOp walk(const Tile &tile, mlir::ValueRange inits, Walk body, bool rotated = false);
+  /// A block that a walk visits. `position` is that in its block row's order, counted from the matrix's first block.
+  /// `scale` is null unless the walk visits the scales of blocks.
+  struct Visited {
+    mlir::Value position, block, column, scale;
+  };
+  using Walk = mlir::function_ref<Values(const Visited &visited, mlir::ValueRange carried)>;
+  /// A loop over the blocks of a tile.
+  WalkOp walk(const Tile &tile, mlir::ValueRange inits, Walk body);
+  /// The same, which visits the scale of each block where blocks have scales.
+  WalkOp walkWithScales(const Tile &tile, mlir::ValueRange inits, Walk body);
   mlir::Value hasBlocks(const Tile &tile);
   /// The role that copies A and X of each step into the next slot.
   void makeProducer();
@@ -28,13 +33,16 @@ protected:
   void makeScaleStager();
 
 private:
+  WalkOp walk(mlir::Value blocks, mlir::ValueRange inits, Walk body);
   void build();
   bool rotatesRows();
-  void copyStep(const Tile &tile, mlir::Value block, mlir::Value column, int64_t chunk, mlir::Value cursor);
+  void copyStep(const Tile &tile, const Visited &block, int64_t chunk, mlir::Value cursor);
   void buildScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
-  void copyScaleTile(const Tile &tile, mlir::Value part, mlir::Value &cursor, mlir::Value &number);
+  mlir::Value expectedScaleTile();
+  void copyNextScaleTiles(const Tile &tile, mlir::Value part, mlir::Value &cursor, mlir::Value &number);
+  mlir::Value copyScaleTile(const Tile &tile, mlir::Value number, mlir::Value cursor);
   void enterScaleTile(mlir::Value part, mlir::Value &cursor, mlir::Value &number);
-  mlir::Value leaveScaleTile(mlir::Value cursor, mlir::Value number);
+  mlir::Value leaveScaleTile(mlir::Value cursor);
   mlir::Value differ(mlir::Value one, mlir::Value other);
   mlir::Value bytesOfCopies();
 

@@ -103,9 +103,9 @@ void SpmmRoles::buildConsumer() {
 /// Gives the sum and the cursor after the row's steps.
 SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Value x) {
   Value zero = ZeroOp::create(b, pendingType());
-  auto loop = walk(tile, {zero, tile.cursor, tile.cursor}, [&](Value position, Value, Value, ValueRange carried) {
+  auto loop = walk(tile, {zero, tile.cursor, tile.cursor}, [&](const Visited &block, ValueRange carried) {
     Value sum = named(carried[0], "sum"), previous = named(carried[1], "previous"), cursor = named(carried[2], "slot");
-    Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, position, tile.firstBlock);
+    Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.position, tile.firstBlock);
     for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
       WaitOp::create(b, TypeRange(), ring, cursor);
       Value product = ProductOp::create(b, pendingType(), a, cursor, x, cursor, sum, chain.getDepth()[chunk]);
@@ -124,9 +124,9 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
 /// The same with sums of two levels: no product is in flight from step to step.
 SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
   Step first = {ZeroOp::create(b, sumType()), tile.cursor, arith::ConstantIntOp::create(b, 0, 1)};
-  auto loop = walk(tile, first.values(), [&](Value, Value block, Value, ValueRange carried) {
+  auto loop = walk(tile, first.values(), [&](const Visited &block, ValueRange carried) {
     Step step = {named(carried[0], "sum"), named(carried[1], "slot"), named(carried[2], "is_full")};
-    Value scale = chain.getXScale() ? Value() : scaleOf(block); // else it is in those of X
+    Value scale = chain.getXScale() ? Value() : scaleOf(block.block); // else it is in those of X
     for (int64_t depth : chain.getDepth())
       step = multiplyInParts(a, partsOfX, step, depth, scale);
     return step.values();

@@ -120,30 +120,18 @@ SpmmScaledRoles::State SpmmScaledRoles::zeroSums(Value slot, Value scaleSlot) {
   return State(sums, slot, scaleSlot);
 }
 
-/// The scale of a block is loaded while the block before is multiplied.
 SpmmScaledRoles::State SpmmScaledRoles::multiplyRow(const Tile &tile, Value w, ValueRange partsOfX,
                                                     const State &begin) {
-  Values inits;
-  if (Value scale = scaleOf(tile.firstBlock))
-    inits.push_back(scale);
-  const size_t scales = inits.size();
-  llvm::append_range(inits, begin.values());
-  Value last = add(b, tile.endBlock, -1);
-  auto loop = walk(tile, inits, [&](Value, Value block, Value, ValueRange carried) {
-    State state(carried.drop_front(scales));
-    Value scale = scales > 0 ? named(carried.front(), "scale") : Value();
-    Values next;
-    if (scale)
-      next.push_back(scaleOf(arith::MinSIOp::create(b, add(b, block, 1), last)));
+  auto loop = walkWithScales(tile, begin.values(), [&](const Visited &block, ValueRange carried) {
+    State state(carried);
     Values rowScales;
     for (auto [chunk, depth] : llvm::enumerate(chain.getDepth())) {
       bool beginsScale = chunk % chunksOfScale() == 0;
-      multiplyChunk(w, partsOfX, {depth, beginsScale, scale}, rowScales, state);
+      multiplyChunk(w, partsOfX, {depth, beginsScale, block.scale}, rowScales, state);
     }
-    llvm::append_range(next, state.values());
-    return next;
+    return state.values();
   });
-  return State(loop.getResults().drop_front(scales));
+  return State(loop.getResults());
 }
 
 /// Those of the group's columns, for each part.

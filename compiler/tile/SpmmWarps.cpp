@@ -136,8 +136,8 @@ Value SpmmWarps::multiplyStep(Value slot, ValueRange scales, Value sum) {
 
 Value SpmmWarps::walkOf(const Tile &tile) {
   bool hasChunks = int64_t(blockLoop.getChunks()) > 1;
-  return BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, blocksPerStep(),
-                             hasChunks ? b.getI64IntegerAttr(schedule.getTileK()) : IntegerAttr());
+  return BlockWalkOp::create(b, blockLoop.getMatrix(), /*scales=*/Value(), tile.firstBlock, tile.endBlock,
+                             blocksPerStep(), hasChunks ? b.getI64IntegerAttr(schedule.getTileK()) : IntegerAttr());
 }
 
 Value SpmmWarps::countSteps(const Tile &tile) {

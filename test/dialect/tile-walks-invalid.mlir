@@ -69,6 +69,40 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @block_walk_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %s: tensor<?xf32>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.block_walk' op expects a walk that visits scales to be by whole blocks, one by one, but got 2 blocks in each step}}
+    %walk = sparsec.block_walk %w scales(%s : tensor<?xf32>) from %zero to %zero {blocks = 2} : <?x?xbf16, block = 16x16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_walk_c4_chunks attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %s: tensor<?xf32>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.block_walk' op expects a walk that visits scales to be by whole blocks, one by one, but got 1 blocks in each step, with chunk_columns}}
+    %walk = sparsec.block_walk %w scales(%s : tensor<?xf32>) from %zero to %zero {chunk_columns = 8} : <?x?xbf16, block = 16x16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @step_c4_scales attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %s: tensor<?xf32>):
+    %zero = arith.constant 0 : i32
+    %walk = sparsec.block_walk %w scales(%s : tensor<?xf32>) from %zero to %zero : <?x?xbf16, block = 16x16>
+    // expected-error @+1 {{'sparsec.first_step' op expects a walk that has steps: one block of keys, or a chunk, in each, not rotated and without scales}}
+    %step, %a, %c, %f = sparsec.first_step %walk : <2> -> i32, i32, f32
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @key_walk_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
     %zero = arith.constant 0 : i32
@@ -276,7 +310,7 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
     %zero = arith.constant 0 : i32
     %walk = sparsec.block_walk %w from %zero to %zero {rotated} : <?x?xbf16, block = 16x16>
-    // expected-error @+1 {{'sparsec.first_step' op expects a walk that has steps: one block of keys, or a chunk, in each, and not rotated}}
+    // expected-error @+1 {{'sparsec.first_step' op expects a walk that has steps: one block of keys, or a chunk, in each, not rotated and without scales}}
     %step = sparsec.first_step %walk : <2>
   }
 }
@@ -301,7 +335,7 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
     %zero = arith.constant 0 : i32
     %walk = sparsec.key_walk at %zero {blocks = 2, rows = 64}
-    // expected-error @+1 {{'sparsec.first_step' op expects a walk that has steps: one block of keys, or a chunk, in each, and not rotated}}
+    // expected-error @+1 {{'sparsec.first_step' op expects a walk that has steps: one block of keys, or a chunk, in each, not rotated and without scales}}
     %step, %number, %other = sparsec.first_step %walk : <3> -> i32, i32
   }
 }

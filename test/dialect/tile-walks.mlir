@@ -8,8 +8,8 @@
 gpu.module @kernels {
   // CHECK-LABEL: sparsec.program @blocks
   sparsec.program @blocks attributes {kernel = @k, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
-  // CHECK-NEXT: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 48x48>, %[[T:.*]]: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>):
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %t: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>):
+  // CHECK-NEXT: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 48x48>, %[[T:.*]]: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, %[[S:.*]]: tensor<?xf32>):
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %t: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, %s: tensor<?xf32>):
     %row = arith.constant 3 : i32
     %first, %end = sparsec.row_blocks %w[%row] : <?x?xbf16, block = 48x48>
     // CHECK: %walk = sparsec.block_walk %[[W]] from %first to %end : <?x?xbf16, block = 48x48>
@@ -36,6 +36,15 @@ gpu.module @kernels {
     // CHECK-NEXT: ^bb0(%block: i32, %column: i32):
     sparsec.walk %rotated {
     ^bb0(%place: i32, %its_column: i32):
+      sparsec.yield
+    }
+    // A loop may visit the scales of blocks.
+    // CHECK: %[[SCALED:.*]] = sparsec.block_walk %[[W]] scales(%[[S]] : tensor<?xf32>) from %first to %end : <?x?xbf16, block = 48x48>
+    %scaled = sparsec.block_walk %w scales(%s : tensor<?xf32>) from %first to %end : <?x?xbf16, block = 48x48>
+    // CHECK-NEXT: sparsec.walk %[[SCALED]] {
+    // CHECK-NEXT: ^bb0(%block: i32, %column: i32, %scale: f32):
+    sparsec.walk %scaled {
+    ^bb0(%where: i32, %where_column: i32, %of_where: f32):
       sparsec.yield
     }
     // With a transposed matrix the numbers of blocks are visited, too.

@@ -230,12 +230,9 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
 // CHECK: %[[W:.*]] = sparsec.view %ring rows(%c0_i32) {index = 0 : i64} : !{{.*}} -> <64, 128, f8E4M3FN, k>
 // CHECK: %[[X0:.*]] = sparsec.view %ring rows(%c0_i32) {index = 1 : i64} : !{{.*}} -> <128, 128, f8E5M2, k>
 // CHECK: %[[X1:.*]] = sparsec.view %ring rows(%c128_i32) {index = 1 : i64} : !{{.*}} -> <128, 128, f8E5M2, k>
-// CHECK: %[[FIRST:.*]] = sparsec.block_scale %[[SCALES]][%first]
-// CHECK: sparsec.walk %walk init(%[[FIRST]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SCALE:.*]]: f32, %[[SUM0:.*]]: !sparsec.accumulator<128, 64>, %[[SUM1:.*]]: !sparsec.accumulator<128, 64>, %[[SLOT:.*]]: !cursor, %[[SCALESLOT:.*]]: !cursor):
-// CHECK-NEXT: arith.addi %[[BLOCK]], %c1_i32
-// CHECK-NEXT: %[[NEXT:.*]] = arith.minsi
-// CHECK-NEXT: %[[NEXTSCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[NEXT]]]
+// CHECK: %walk = sparsec.block_walk %{{.*}} scales(%[[SCALES]] : tensor<?xf32>) from %first to %end
+// CHECK-NEXT: sparsec.walk %walk init(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SCALE:.*]]: f32, %[[SUM0:.*]]: !sparsec.accumulator<128, 64>, %[[SUM1:.*]]: !sparsec.accumulator<128, 64>, %[[SLOT:.*]]: !cursor, %[[SCALESLOT:.*]]: !cursor):
 // CHECK-NEXT: sparsec.wait %ring[%[[SLOT]]]
 // CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[X0]][%[[SLOT]]], %[[W]][%[[SLOT]]] {depth = 128 : i64}
 // CHECK-NEXT: sparsec.wait %scale_ring[%[[SCALESLOT]]]
@@ -250,7 +247,6 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
 // CHECK-NEXT: sparsec.release %ring[%[[SLOT]]]
 // CHECK-NEXT: sparsec.promote %[[PART1]] times %[[SCALE]] : f32 rows(%[[ROWS1]] : !sparsec.row_scales<128>) to %[[SUM1]] {column = 0 : i64}
 // CHECK: sparsec.wait %scale_ring[%[[SCALESLOT1]]]
-// CHECK: sparsec.yield %[[NEXTSCALE]],
 // CHECK: sparsec.store %{{.*}} to %{{.*}} part %{{.*}} at(%c0_i32, %c0_i32) attributes {{{.*}}swapped}
 // CHECK: sparsec.store %{{.*}} to %{{.*}} part %{{.*}} at(%c0_i32, %c0_i32) attributes {{{.*}}swapped}
 // CHECK: sparsec.role "producer" thread(1)
@@ -302,30 +298,64 @@ sparsec.kernel @x_scale_of_few_columns(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64
 // CHECK: sparsec.staged_scales
 // CHECK: sparsec.add_slices
 // CHECK: sparsec.role "producer" thread(1)
-// CHECK: ^bb0(%{{.*}}: i32, %[[COLUMN:.*]]: i32, %{{.*}}: !cursor, %[[TILE:.*]]: !cursor{{.*}}, %[[NUMBER:.*]]: i32):
-// CHECK: sparsec.post %ring[%{{.*}}] bytes(%c12288_i32)
+// Two tiles are on their way before the row's blocks are known: the first one that a slice needs as a rule, and the next.
+// CHECK: %[[PARTS:.*]] = sparsec.size %{{.*}} {dimension = 1 : i64} : tensor<?x?xf32>
+// CHECK-NEXT: %[[OFSLICE:.*]] = arith.div{{[su]}}i %[[PARTS]], %c2_i32
+// CHECK-NEXT: %[[SLICE:.*]] = sparsec.slice
+// CHECK-NEXT: %[[BEFORE:.*]] = arith.muli %[[SLICE]], %[[OFSLICE]]
+// CHECK-NEXT: %[[LAST:.*]] = arith.addi %[[BEFORE]], %c-1_i32
+// CHECK-NEXT: %[[POSITIVE:.*]] = arith.maxsi %[[LAST]], %c0_i32
+// CHECK-NEXT: %[[EXPECTED:.*]] = arith.div{{[su]}}i %[[POSITIVE]], %c32_i32
+// CHECK: sparsec.acquire %scale_tiles
+// CHECK-NEXT: sparsec.post %scale_tiles
+// CHECK: sparsec.copy %{{.*}} to %scale_tiles
+// CHECK: sparsec.acquire %scale_tiles
+// CHECK-NEXT: sparsec.post %scale_tiles
+// CHECK: sparsec.copy %{{.*}} to %scale_tiles
+// CHECK: sparsec.walk %walk init(%{{.*}}, %{{.*}}, %[[EXPECTED]]
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %[[COLUMN:.*]]: i32, %{{.*}}: !cursor, %[[TILE:.*]]: !cursor{{.*}}, %[[NUMBER:.*]]: i32):
 // CHECK: %[[OWNTILE:.*]] = arith.div{{[su]}}i %{{.*}}, %c32_i32
 // CHECK-NEXT: %[[ISNEW:.*]] = arith.cmpi ne, %[[OWNTILE]], %[[NUMBER]]
 // CHECK-NEXT: scf.if %[[ISNEW]]
-// CHECK-NEXT: sparsec.acquire %scale_tiles[%[[TILE]]]
-// CHECK-NEXT: sparsec.post %scale_tiles[%[[TILE]]]
-// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[OWNTILE]], %c32_i32
-// CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %[[FIRST]]] to %scale_tiles[%[[TILE]]] {index = 0 : i64}
-// CHECK-NEXT: sparsec.next %scale_tiles[%[[TILE]]]
+// CHECK-NEXT: %[[EXPECTEDNEXT:.*]] = arith.addi %[[NUMBER]], %c1_i32
+// CHECK-NEXT: %[[ISOTHER:.*]] = arith.cmpi ne, %[[OWNTILE]], %[[EXPECTEDNEXT]]
+// CHECK-NEXT: %[[BEHIND:.*]] = scf.if %[[ISOTHER]]
+// CHECK: sparsec.copy %{{.*}} to %scale_tiles[%[[TILE]]]
+// CHECK: %[[NEXTTILE:.*]] = arith.addi %[[OWNTILE]], %c1_i32
+// CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[NEXTTILE]], %c32_i32
+// A tile beyond K is not copied.
+// CHECK-NEXT: %[[PARTS2:.*]] = sparsec.size
+// CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %[[FIRST]], %[[PARTS2]]
+// CHECK-NEXT: %[[BYTES:.*]] = arith.select %[[EXISTS]], %c4096_i32, %c0_i32
+// CHECK-NEXT: sparsec.acquire %scale_tiles[%[[BEHIND]]]
+// CHECK-NEXT: sparsec.post %scale_tiles[%[[BEHIND]]] bytes(%[[BYTES]])
+// CHECK-NEXT: scf.if %[[EXISTS]]
+// CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %[[FIRST]]] to %scale_tiles[%[[BEHIND]]] {index = 0 : i64}
+// CHECK: sparsec.next %scale_tiles[%[[BEHIND]]]
+// CHECK: sparsec.post %ring[%{{.*}}] bytes(%c12288_i32)
 // CHECK: sparsec.role "scales" warp(1)
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SLOT0:.*]]: !cursor, %[[TILE0:.*]]: !cursor{{.*}}, %[[NUMBER0:.*]]: i32):
-// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %{{.*}}[%[[BLOCK]]]
+// CHECK: sparsec.wait %scale_tiles[%[[TILEOFROW:.*]]]
+// CHECK-NEXT: %[[WALK:.*]] = sparsec.block_walk %{{.*}} scales(%{{.*}} : tensor<?xf32>) from
+// CHECK-NEXT: sparsec.walk %[[WALK]] init(%{{.*}}, %[[TILEOFROW]],
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SCALE:.*]]: f32, %[[SLOT0:.*]]: !cursor, %[[TILE0:.*]]: !cursor{{.*}}, %[[NUMBER0:.*]]: i32):
 // CHECK: %[[TILE1:.*]] = scf.if
-// CHECK: %[[HASOLD:.*]] = arith.cmpi ne, %[[NUMBER0]], %c-1_i32
-// CHECK-NEXT: %[[AFTER:.*]] = scf.if %[[HASOLD]]
 // CHECK-NEXT: sparsec.release %scale_tiles[%[[TILE0]]]
-// CHECK-NEXT: sparsec.next %scale_tiles[%[[TILE0]]]
-// CHECK: sparsec.wait %scale_tiles[%[[AFTER]]]
+// CHECK-NEXT: %[[AFTER:.*]] = sparsec.next %scale_tiles[%[[TILE0]]]
+// CHECK-NEXT: sparsec.wait %scale_tiles[%[[AFTER]]]
+// CHECK: %[[ISOTHER0:.*]] = arith.cmpi ne
+// CHECK-NEXT: scf.if %[[ISOTHER0]]
+// CHECK-NEXT: sparsec.release %scale_tiles[%[[AFTER]]]
+// CHECK-NEXT: %[[JUMPED:.*]] = sparsec.next %scale_tiles[%[[AFTER]]]
+// CHECK-NEXT: sparsec.wait %scale_tiles[%[[JUMPED]]]
 // CHECK: sparsec.acquire %ring[%[[SLOT0]]]
 // CHECK-NEXT: sparsec.stage_scales %scale_tiles[%[[TILE1]]] part(%{{.*}}) times %[[SCALE]] to %ring[%[[SLOT0]]]
 // CHECK-NEXT: %[[SLOT1:.*]] = sparsec.next %ring[%[[SLOT0]]]
 // CHECK: sparsec.acquire %ring[%[[SLOT1]]]
+// The last tile of the row, and the one behind it.
+// CHECK: sparsec.yield
 // CHECK: sparsec.release %scale_tiles
+// CHECK: sparsec.wait %scale_tiles[%[[BEHINDLAST:.*]]]
+// CHECK-NEXT: sparsec.release %scale_tiles[%[[BEHINDLAST]]]
 sparsec.kernel @x_scale_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
