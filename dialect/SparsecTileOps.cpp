@@ -409,7 +409,7 @@ static bool mayGather(Operation *op) {
 /// How many blocks of a matrix a copy gathers.
 static int64_t blocksOfCopy(CopyOp op, BufferType buffer) {
   auto matrix = dyn_cast<BsrType>(op.getSource().getType());
-  if (!matrix || !mayGather(op))
+  if (!matrix || (!mayGather(op) && matrix.getTransposed()))
     return 1;
   int64_t depth = matrix.getTransposed() ? buffer.getRows() : buffer.getColumns();
   return std::max<int64_t>(depth / matrix.getBlockColumns(), 1);
@@ -482,12 +482,10 @@ LogicalResult CopyOp::verify() {
     return emitOpError("expects columns to be from 1 to the ")
            << buffer->getColumns() << " of the buffer, for a tensor";
   // copy_c8
-  const int64_t bytesOfRow = buffer->getColumns() * (buffer->getElementType().getIntOrFloatBitWidth() / 8);
+  const int64_t bytesOfRow = buffer->getStrip();
   const bool hasShortRows = bytesOfRow == 32 || bytesOfRow == 64;
-  if (getLines() && (tensor || mayGather(*this) || !hasShortRows || !getBlockColumns().empty()))
-    return emitOpError(
-        "expects lines only for blocks by tma, without block_columns, into a buffer with rows of 32 or 64 "
-        "bytes");
+  if (getLines() && (tensor || mayGather(*this) || !hasShortRows || getBlockColumns().size() == 1))
+    return emitOpError("expects lines only for whole blocks by tma, into a buffer with strips of 32 or 64 bytes");
   // copy_c9
   auto matrix = dyn_cast<BsrType>(getSource().getType());
   if (getDepthRows() && (!matrix || matrix.getTransposed()))

@@ -532,9 +532,10 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     `evict_first` rows are read once: what a tensor map brings of them is the first to leave L2 for other data.
 
     The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. Beside other
-    roles, the threads of one warp share it. A role of warps that is alone can also gather the depth of a buffer of A or
-    of X from several places. A buffer of A with n times the columns of a block takes n blocks that follow one another
-    in the list; there are then n `block_columns`. With `parts` the dimension `part_dimension` of the buffer has equal
+    roles, the threads of one warp share it. A buffer of A with n times the columns of a block takes n blocks that
+    follow one another in the list, of which the last ones may be beyond the end; there are then n `block_columns`. By
+    tma each of them has a strip. A role of warps that is alone can also gather the depth of a buffer of A or of X from
+    several places. With `parts` the dimension `part_dimension` of the buffer has equal
     parts: the first begins at the coordinate, the others at `parts`. The blocks of a transposed matrix do not follow
     one another: those behind the first are `parts` of dimension 0.
 
@@ -586,7 +587,7 @@ def Sparsec_AddSlicesOp : Sparsec_Op<"add_slices", [AllTypesMatch<["accumulator"
   let summary = "Adds the sums of all slices of a tile.";
   let description = [{
     Every slice has a sum. The result of slice 0 is the sum of all, in the order of the slices; that of any other is the
-    one that it had. The sums go through the shared memory of the slices, from `offset` on, which
+    one that it had. The sums go through shared memory behind that of all slices, from `offset` on, which
     `sparsec-assign-shared-memory` sets. Without it they go through the rings, whose slots must be free.
 
     ```mlir

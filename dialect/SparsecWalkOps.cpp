@@ -37,7 +37,7 @@ SmallVector<Type> BlockWalkOp::getVisitedTypes() {
   return types;
 }
 
-bool BlockWalkOp::hasLoop() { return getBlocks() == 1 && !getChunkColumns(); }
+bool BlockWalkOp::hasLoop() { return !getChunkColumns(); }
 
 /// The position, the chunk, and what is loaded of each block: the column, and the number where that is another one.
 int64_t BlockWalkOp::getStepValues() {
@@ -61,11 +61,11 @@ LogicalResult BlockWalkOp::verify() {
     return emitOpError("expects chunk_columns to be from 1 to the ")
            << columns << " columns of a block, but got " << int64_t(*ofChunk);
   // block_walk_c3
-  if (getRotated() && !hasLoop())
+  if (getRotated() && (getBlocks() > 1 || !hasLoop()))
     return emitOpError("expects a rotated walk to be by whole blocks, one by one, but got ")
            << int64_t(getBlocks()) << " blocks in each step" << (getChunkColumns() ? ", with chunk_columns" : "");
   // block_walk_c4
-  if (getScales() && !hasLoop())
+  if (getScales() && (!hasLoop() || int64_t(getBlocks()) != 1))
     return emitOpError("expects a walk that visits scales to be by whole blocks, one by one, but got ")
            << int64_t(getBlocks()) << " blocks in each step" << (getChunkColumns() ? ", with chunk_columns" : "");
   return success();
@@ -138,7 +138,7 @@ LogicalResult WalkOp::verify() {
     return failure();
   // walk_c3
   if (!walk->hasLoop())
-    return emitOpError("expects a walk that has a loop: one block in each step, without chunk_columns");
+    return emitOpError("expects a walk that has a loop: without chunk_columns");
   // walk_c4
   SmallVector<Type> arguments = walk->getVisitedTypes();
   llvm::append_range(arguments, getInits().getTypes());

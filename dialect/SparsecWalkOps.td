@@ -24,9 +24,10 @@ def Sparsec_BlockWalkOp : Sparsec_Op<"block_walk", [Pure, Sparsec_NamesResults,
 
     With `blocks` a step has so many blocks, of which the last step may have less: a block from `end` on has the first
     block column beyond the matrix. With `chunk_columns` a step has so many columns of a block, and the last one of a
-    block may have less. Only a walk by whole blocks, one by one, has a loop, and only a loop visits scales. A loop that
-    uses columns, numbers or scales loads those of the next block while its body runs; in a role of warps each thread
-    loads those of one of 32 blocks at once. Steps have those that they need loaded when the walk comes to them.
+    block may have less. Only a walk by whole blocks has a loop, and only a loop with one block in a step visits scales.
+    A loop that uses columns, numbers or scales loads those of the next step while its body runs; in a role of warps,
+    with one block in a step, each thread loads those of one of 32 blocks at once. Steps have those that they need
+    loaded when the walk comes to them.
 
     A `rotated` walk has a loop alone. If the columns of its n blocks are neighbours in ascending order, the loop begins
     with the block whose column is a multiple of n, and the blocks before that one come last. Otherwise it visits the

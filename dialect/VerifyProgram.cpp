@@ -34,6 +34,7 @@ public:
 private:
   void addRing(RingOp ring);
   void addStaging(StoreOp store);
+  void addSums(AddSlicesOp op);
   LogicalResult verifyLimits(ArrayRef<Range> ranges, int64_t begin, int64_t end);
   void add(SmallVectorImpl<Range> &ranges, int64_t begin, int64_t bytes, const Twine &what) {
     int64_t end;
@@ -41,6 +42,7 @@ private:
       end = std::numeric_limits<int64_t>::max();
     ranges.push_back({begin, end, what.str()});
   }
+  int64_t slices() { return program.getSchedule().getSlices(); }
   bool hasTensorCopies() { return program.getSchedule().getCopy() == Copy::tma; }
 
   ProgramOp program;
@@ -78,7 +80,7 @@ void SharedMemoryRanges::addRing(RingOp ring) {
 }
 
 /// Every group of the role has its buffers, which all its stores may use in turn. A buffer has the rows of one matrix
-/// instruction.
+/// instruction. Of several slices the first one stores.
 void SharedMemoryRanges::addStaging(StoreOp store) {
   auto role = store->getParentOfType<RoleOp>();
   std::optional<ArrayRef<int64_t>> staging = store.getStaging();
@@ -87,8 +89,18 @@ void SharedMemoryRanges::addStaging(StoreOp store) {
   int64_t elementBytes = store.getResult().getType().getElementTypeBitWidth() / 8;
   constexpr int64_t rowsOfInstruction = 64;
   int64_t rows = std::min(cast<AccumulatorType>(store.getAccumulator().getType()).getRows(), rowsOfInstruction);
-  add(ofTile, (*staging)[0], product({int64_t(role.getCount()), (*staging)[2], rows, (*staging)[1], elementBytes}),
+  add(slices() > 1 ? ofCta : ofTile, (*staging)[0],
+      product({int64_t(role.getCount()), (*staging)[2], rows, (*staging)[1], elementBytes}),
       "the staging of a store has");
+}
+
+/// Those of all slices but the first one.
+void SharedMemoryRanges::addSums(AddSlicesOp op) {
+  constexpr int64_t sumBytes = 4;
+  AccumulatorType type = op.getAccumulator().getType();
+  if (std::optional<uint64_t> offset = op.getOffset())
+    add(ofCta, int64_t(*offset), product({slices() - 1, type.getRows(), type.getColumns(), sumBytes}),
+        "the sums of slices have");
 }
 
 LogicalResult SharedMemoryRanges::verifyLimits(ArrayRef<Range> ranges, int64_t begin, int64_t end) {
@@ -103,6 +115,7 @@ LogicalResult SharedMemoryRanges::verify() {
   for (RingOp ring : program.getBody().getOps<RingOp>())
     addRing(ring);
   program.walk([&](StoreOp store) { addStaging(store); });
+  program.walk([&](AddSlicesOp op) { addSums(op); });
   program.walk([&](IssueBeginOp op) {
     if (op.getOffset())
       add(ofCta, *op.getOffset(), issuerBytes, "the issuer has");

@@ -23,13 +23,21 @@ Values BlockWalk::load(Value position) {
   return loaded;
 }
 
+/// What a visit of the step at a position that exists sees of its blocks.
+Values BlockWalk::loadStep(Value position) {
+  if (blocks() == 1)
+    return load(position);
+  Values visited = read(packState(at(position, {})));
+  return Values(llvm::drop_begin(visited));
+}
+
 //===----------------------------------------------------------------------===//
 // The loop
 //===----------------------------------------------------------------------===//
 
 /// Zeros of the same types, where there is no block.
 Values BlockWalk::nothingLoaded() {
-  Values zeros(hasNumbers() ? 2 : 1, b.i32(0));
+  Values zeros(blocks() * (hasNumbers() ? 2 : 1), b.i32(0));
   if (op.getScales())
     zeros.push_back(b.f32(0));
   return zeros;
@@ -39,24 +47,24 @@ Values BlockWalk::nothingLoaded() {
 Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
   size_t loadedCount = isUsed.size() - 1; // all but the position
   if (llvm::none_of(isUsed.drop_front(), [](bool used) { return used; }))
-    return b.forLoop(firstBlock, end, b.i32(1), carried, [&](Value position, ValueRange state) {
+    return b.forLoop(firstBlock, end, b.i32(blocks()), carried, [&](Value position, ValueRange state) {
       Values visited(isUsed.size());
       visited.front() = position;
       return visit(visited, state);
     });
   if (op.getRotated())
     return rotatedLoop(int64_t(loadedCount), carried, visit);
-  if (op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp)
+  if (op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp && blocks() == 1)
     return loopByLanes(carried, visit);
   Value last = b.sub(end, 1);
   Value isEmpty = b.compare(arith::CmpIPredicate::sge, firstBlock, end);
   Values firstLoaded = b.ifThenElse(
       isEmpty, llvm::to_vector(llvm::drop_begin(op.getVisitedTypes())), [&] { return nothingLoaded(); },
-      [&] { return load(firstBlock); });
+      [&] { return loadStep(firstBlock); });
   Values inits(carried);
   llvm::append_range(inits, firstLoaded);
-  Values results = b.forLoop(firstBlock, end, b.i32(1), inits, [&](Value position, ValueRange state) {
-    Values nextLoaded = load(b.minimum(b.add(position, 1), last));
+  Values results = b.forLoop(firstBlock, end, b.i32(blocks()), inits, [&](Value position, ValueRange state) {
+    Values nextLoaded = loadStep(b.minimum(b.add(position, blocks()), last));
     Values visited{position};
     llvm::append_range(visited, state.take_back(loadedCount));
     Values next = visit(visited, state.drop_back(loadedCount));

@@ -32,6 +32,7 @@ private:
   };
   State unpack(mlir::ValueRange values);
   KernelBuilder::Values load(mlir::Value position);
+  KernelBuilder::Values loadStep(mlir::Value position);
   KernelBuilder::Values nothingLoaded();
   State at(mlir::Value position, const KernelBuilder::Values &chunk);
   mlir::Value columnBeyondMatrix();

@@ -520,8 +520,8 @@ void ProgramEmitter::barrierOfRole(RoleOp role) {
   ptx::barrierNamed(b, b.i32(groups + 1), int64_t(context.schedule.getSlices()) * groups * threadsOfWarpgroup);
 }
 
-/// A thread has the same places of the tile in all slices. Its sums go through the shared memory of its slice, in
-/// vectors.
+/// A thread has the same places of the tile in all slices. Its sums go through shared memory in vectors: that of its
+/// slice, or a part for each slice but the first one.
 void ProgramEmitter::emitAddSlices(AddSlicesOp op) {
   constexpr int64_t sumsOfVector = 4;
   auto role = op->getParentOfType<RoleOp>();
@@ -530,8 +530,11 @@ void ProgramEmitter::emitAddSlices(AddSlicesOp op) {
   auto type = VectorType::get(sumsOfVector, b.getF32Type());
   Value placeOfThread = b.mul(isOnlyRole ? threadInGroup : threadOfTile(), vectorBytes);
   auto placeIn = [&](Value slice) {
-    Value memory = sharedMemoryOf(slice);
-    return b.byteOffset(op.getOffset() ? b.byteOffset(memory, *op.getOffset()) : memory, placeOfThread);
+    if (isOnlyRole)
+      return b.byteOffset(sharedMemoryOf(slice), placeOfThread);
+    const int64_t bytesOfSlice = bytesOfVectors * int64_t(sums.size()) / sumsOfVector;
+    Value part = b.byteOffset(context.sharedMemory, b.mul(b.sub(slice, 1), bytesOfSlice));
+    return b.byteOffset(b.byteOffset(part, *op.getOffset()), placeOfThread);
   };
   Value isFirst = b.equal(tileOfCta, 0);
   b.ifThen(b.logicalNot(isFirst), [&] {

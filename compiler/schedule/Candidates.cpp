@@ -337,9 +337,10 @@ struct NarrowShape {
 
 /// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and the warps
 /// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
-/// columns on, and with fp8 from 9 on, wgmma multiplies blocks that fill it, in two slices: the longest block row
-/// bounds the time then. Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for
-/// as many columns, the first one that fits counts (bench/notes/small-widths.md).
+/// columns on, and with fp8 from 9 on, wgmma multiplies blocks that fill it, in two slices, or four where steps are
+/// short: the longest block row bounds the time then. It also multiplies blocks of 32 rows, with X as its A operand.
+/// Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for as many columns, the
+/// first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
     {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, true},
     {16, MatrixInstruction::MmaSync, 32, 64, 1, 4, 3, 3, Runs::Short},
@@ -348,11 +349,14 @@ static constexpr NarrowShape narrowShapes[] = {
     {32, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 2, Runs::Any, false, false, true},
     {32, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4},
     {64, MatrixInstruction::Wgmma, 64, 64, 1, 2, 1, 4},
+    {64, MatrixInstruction::Wgmma, 64, 32, 1, 4, 1, 2},
+    {64, MatrixInstruction::Wgmma, 32, 64, 1, 2, 2, 4},
     {64, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3},
     {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, Runs::Long},
     {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2},
     {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8},
     {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, Runs::Long, true},
+    {128, MatrixInstruction::Wgmma, 32, 32, 2, 2, 2, 2, Runs::Long},
     {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, Runs::Long},
     {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4}};
 
@@ -391,6 +395,9 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   schedule.tileN = shape.columns;
   const int64_t mostDepth = hasLines ? depthOfLine : shape.depth;
   schedule.tileK = info.isRepeated ? narrowDepth(problem, info, mostDepth) : stageDepth(info, problem);
+  const bool hasFewRows = !info.isRepeated && shape.rows < info.m;
+  if (hasFewRows) // a stage may have several blocks
+    schedule.tileK = std::max(schedule.tileK, shape.depth);
   schedule.consumersN = shape.consumersN;
   schedule.slices = shape.slices;
   if (schedule.tileK == 0 || (!info.isRepeated && schedule.tileK < shape.depth))
@@ -401,7 +408,8 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
     mostStages = mostStages * bytesOfStageRow / (schedule.tileK * bytesOf(problem.elementType));
   // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.
   for (schedule.ctasPerSm = shape.ctasPerSm; schedule.ctasPerSm > 0; --schedule.ctasPerSm) {
-    if (!info.isRepeated)
+    // Sums of few rows leave enough registers for all roles.
+    if (!info.isRepeated && !hasFewRows)
       shareRegisters(schedule, producerRegisters, chip);
     chooseStages(schedule, problem, chip, leastStages, mostStages);
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
@@ -410,17 +418,18 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
   return std::nullopt;
 }
 
-/// Whether some calls with few columns need another schedule: tiles of scales of X begin at multiples of 16 bytes, and
-/// lines have whole blocks.
+/// Whether some calls with few columns need another schedule: tiles of scales of X begin at multiples of 16 bytes,
+/// lines have whole blocks, and rows of X may have to be whole sectors.
 static bool leavesCalls(const Schedule &schedule, const ProblemDescription &problem) {
   const bool hasScaleTiles = problem.hasXScale && hasProducer(schedule) && schedule.slices > 1;
-  return hasScaleTiles || copiesLines(schedule, problem);
+  return hasScaleTiles || copiesLines(schedule, problem) || needsWholeSectors(schedule, problem);
 }
 
 std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {
   std::vector<Schedule> schedules;
   for (const NarrowShape &shape : narrowShapes) {
-    if (!schedules.empty() && schedules.back().tileN == shape.columns && !leavesCalls(schedules.back(), problem))
+    const bool hasOther = !schedules.empty() && schedules.back().tileN == shape.columns;
+    if (hasOther && (schedules.back().instruction == shape.instruction || !leavesCalls(schedules.back(), problem)))
       continue;
     if (std::optional<Schedule> schedule = narrowSchedule(shape, problem, chip))
       schedules.push_back(*schedule);

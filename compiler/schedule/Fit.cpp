@@ -140,7 +140,9 @@ Fit sparsec::checkSlotLayout(const Schedule &schedule, const char *purpose) {
 
 int64_t sparsec::stageDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem) {
   int64_t whole = granule(info, problem.elementType);
-  return problem.blockColumns < whole ? leastDepth(info, problem.elementType) : whole;
+  if (problem.blockColumns >= whole)
+    return whole;
+  return std::min(leastDepth(info, problem.elementType), problem.blockColumns);
 }
 
 /// A chain of instructions covers the columns of a block.
@@ -197,6 +199,8 @@ static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &
   if (!fit.ok() || schedule.walk == TileWalk::Streams || fillsInstruction(schedule.instruction, problem))
     return fit;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  if (swapsOperands(schedule, problem.hasXScale) && isWholeDepth(info, problem))
+    return {};
   return broken(Limit::Instruction,
                 fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
                             leastDepth(info, problem.elementType), info.name, problem.blockRows, problem.blockColumns));
@@ -227,6 +231,7 @@ static Fit checkSwappedTile(const Schedule &schedule, const ProblemDescription &
   constexpr int64_t rowsOfStore = 64, leastRows = 16;
   bool storesTogether = problem.blockRows % rowsOfStore == 0;
   return firstBroken({inRange("consumers_m", schedule.consumersM, 1, 1),
+                      inRange("slices", schedule.slices, 1, problem.hasXScale ? 1 : schedule.slices),
                       inRange("tile_m", schedule.tileM, leastRows, info.mostN),
                       multipleOf("tile_m", schedule.tileM, storesTogether ? rowsOfStore : leastRows),
                       multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
@@ -236,12 +241,22 @@ static Fit checkSwappedTile(const Schedule &schedule, const ProblemDescription &
 /// Columns of a chunk of a staged store.
 static constexpr int64_t leastColumns = 32;
 
+/// A consumer that does not repeat its instruction has the rows of one.
+static Fit checkRowsOfConsumers(const Schedule &schedule) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  const int64_t rows = info.m * schedule.consumersM;
+  if (info.isRepeated || schedule.tileM == rows)
+    return {};
+  return broken(Limit::Geometry,
+                fmt::format("expects tile_m to be {} * consumers_m = {}, but got {}", info.m, rows, schedule.tileM));
+}
+
 /// The part of the tile that one consumer computes.
 static Fit checkConsumerTile(const Schedule &schedule, const ProblemDescription &problem) {
   if (swapsOperands(schedule, problem.hasXScale))
     return checkSwappedTile(schedule, problem);
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
+  const int64_t columns = schedule.tileN / schedule.consumersN;
   // A tile may have the columns of one instruction, though a load has those of two.
   const bool isOneInstruction = info.isRepeated && schedule.walk == TileWalk::Blocks && schedule.tileN == info.mostN;
   // Where K is contiguous in X, columns need not lie together in strips.
@@ -250,10 +265,8 @@ static Fit checkConsumerTile(const Schedule &schedule, const ProblemDescription 
   constexpr const char *field = "tile_n / consumers_n";
   if (info.isRepeated)
     return multipleOf(field, columns, least);
-  if (schedule.tileM != rows)
-    return broken(Limit::Geometry,
-                  fmt::format("expects tile_m to be {} * consumers_m = {}, but got {}", info.m, rows, schedule.tileM));
-  return firstBroken({multipleOf(field, columns, least), inRange(field, columns, least, info.mostN)});
+  return firstBroken(
+      {checkRowsOfConsumers(schedule), multipleOf(field, columns, least), inRange(field, columns, least, info.mostN)});
 }
 
 /// A dimension of the tile whose elements are contiguous in slots of Units16. A row must have a power of two or a
@@ -265,12 +278,21 @@ static Fit checkUnits(const char *field, const char *ofConsumer, int64_t extent,
       {powerOfTwo(ofConsumer, extent / consumers), extent % wholeSwizzles == 0 ? Fit() : powerOfTwo(field, extent)});
 }
 
+/// Whether a stage has several blocks, which one copy brings to one CTA, each with its part of X.
+static bool hasWholeBlocks(const Schedule &schedule, const ProblemDescription &problem) {
+  return schedule.tileK > problem.blockColumns && schedule.tileK % problem.blockColumns == 0 && !problem.wTransposed &&
+         !problem.hasScales && schedule.cluster == 1 &&
+         stageDepth(infoOf(schedule.instruction), problem) == problem.blockColumns;
+}
+
 /// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle, or half of one.
 static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t units = stageDepth(info, problem);
   switch (info.slotLayout) {
   case SlotLayout::Swizzle128:
+    if (swapsOperands(schedule, problem.hasXScale) && hasWholeBlocks(schedule, problem))
+      break;
     if (schedule.tileK != units)
       return broken(Limit::Geometry,
                     fmt::format("expects tile_k to be {} for {}, but got {}", units, info.name, schedule.tileK));
@@ -458,7 +480,7 @@ static Fit checkTileOfBlock(const Schedule &schedule, const ProblemDescription &
   int64_t columns = blockStride(schedule.instruction, problem.tileColumns, /*isTransposed=*/false);
   int64_t sharers = infoOf(schedule.instruction).isRepeated ? schedule.consumersN : 1;
   return firstBroken(
-      {multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
+      {checkRowsOfConsumers(schedule), multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
        inRange("tile_n", schedule.tileN, columns, columns), inRange("tile_k", schedule.tileK, 1, problem.blockColumns),
        inRange("consumers_n", schedule.consumersN, 1, sharers), inRange("cluster", schedule.cluster, 1, 1)});
 }
@@ -487,6 +509,7 @@ static Fit checkBlocksOfTile(const Schedule &schedule, const SampledDescription 
 }
 
 Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin) {
-  return firstBroken({checkBlocksOfTile(schedule, problem), inRange("slices", schedule.slices, 1, 1),
+  return firstBroken({checkBlocksOfTile(schedule, problem), checkRowsOfConsumers(schedule),
+                      inRange("slices", schedule.slices, 1, 1),
                       checkFit(schedule, productOf(problem, schedule.instruction), chip, origin)});
 }

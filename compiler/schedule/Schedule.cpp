@@ -92,14 +92,24 @@ int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
 }
 
 bool sparsec::copiesLines(const Schedule &schedule, const ProblemDescription &problem) {
-  constexpr int64_t bytesOfHalfLine = 64;
+  constexpr int64_t halfOfLine = 64, quarterOfLine = 32, bytesOfSwizzle = 1024;
+  const int64_t rowBytes = problem.blockColumns * bytesOf(problem.elementType);
+  const bool hasWholeLines =
+      rowBytes == halfOfLine || (rowBytes == quarterOfLine && swapsOperands(schedule, problem.hasXScale));
   return schedule.copy == CopyMethod::Tma && schedule.slices > 1 && problem.xTransposed && !problem.wTransposed &&
-         schedule.tileK == problem.blockColumns &&
-         problem.blockColumns * bytesOf(problem.elementType) == bytesOfHalfLine;
+         schedule.tileK % problem.blockColumns == 0 && hasWholeLines && schedule.tileM * rowBytes % bytesOfSwizzle == 0;
 }
 
 bool sparsec::swapsOperands(const Schedule &schedule, bool hasXScale) {
-  return hasXScale && hasProducer(schedule) && schedule.slices == 1;
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  const bool hasFewRows = !info.isRepeated && schedule.walk == TileWalk::Blocks && schedule.tileM < info.m;
+  return hasProducer(schedule) && (hasFewRows || (hasXScale && schedule.slices == 1));
+}
+
+bool sparsec::needsWholeSectors(const Schedule &schedule, const ProblemDescription &problem) {
+  constexpr int64_t mostColumns = 64;
+  return schedule.slices > 1 && schedule.tileN <= mostColumns && swapsOperands(schedule, problem.hasXScale) &&
+         !problem.xTransposed;
 }
 
 int64_t sparsec::promotedColumns(const Schedule &schedule, bool hasXScale) {

@@ -128,14 +128,20 @@ int64_t chunks(const Schedule &schedule, int64_t blockColumns);
 /// Blocks in one stage when a stage holds several, else 1.
 int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
 
-/// Whether a product copies its blocks as lines of 128 bytes, two rows each, which takes fewer requests than rows do. A
-/// line cannot leave out what is beyond K. Slices are for few columns, and another schedule takes such calls where K
-/// ends in a block.
+/// Whether a product copies its blocks as lines of 128 bytes, two or four rows each, which takes fewer requests than
+/// rows do. A line cannot leave out what is beyond K. Slices are for few columns, and another schedule takes such calls
+/// where K ends in a block. The rows of a tile in a block end where the swizzle of lines does.
 bool copiesLines(const Schedule &schedule, const ProblemDescription &problem);
 
-/// Whether a product has X as its A operand. The columns of X are then rows of the accumulators, and so a thread has
-/// few scales of X. Every consumer has all rows of the tile. Slices have so few columns that it does not matter.
+/// Whether a product has X as its A operand. The columns of X are then rows of the accumulators: a tile may have fewer
+/// rows than the instruction, and a thread has few scales of X. Every consumer has all rows of the tile. Slices have so
+/// few columns that scales do not matter.
 bool swapsOperands(const Schedule &schedule, bool hasXScale);
+
+/// Whether every row of X, which is K x N, has to be whole sectors of L2. With tiles of up to 64 columns, tensor copies
+/// of other rows make a product up to 1.4 times slower than mma.sync, which takes such calls
+/// (bench/notes/small-widths.md).
+bool needsWholeSectors(const Schedule &schedule, const ProblemDescription &problem);
 
 /// The columns of a consumer that are multiplied at a time where sums have two levels: the largest divisor whose sums
 /// of a stage fit in the registers beside those of the tile.

@@ -26,9 +26,10 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
     for (int64_t bytes : ring.bufferBytes)
       ringPlace.buffers.push_back(place(ring.slots * bytes));
   }
-  if (needs.stagingBytes > 0)
+  if (needs.stagingBytes > 0 && needs.slices == 1) {
     end = roundUp(end, tileAlignment);
-  places.staging = place(needs.stagingBytes);
+    places.staging = place(needs.stagingBytes);
+  }
   for (size_t i = 0; i < needs.rings.size(); ++i) {
     const RingNeeds &ring = needs.rings[i];
     places.rings[i].barriers = place(barrierBytes * ring.barriers + (ring.hasMessages ? messageBytes * ring.slots : 0));
@@ -37,6 +38,11 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
   places.tileBytes = parts > 1 ? roundUp(end, tileAlignment) : end;
   places.issuer = parts * places.tileBytes;
   places.total = places.issuer + (needs.tiles > 1 ? issuerBytes : 0);
+  if (needs.slices > 1) {
+    places.staging = places.total;
+    places.sums = places.staging + needs.stagingBytes;
+    places.total = places.sums + (needs.slices - 1) * needs.sumsBytes;
+  }
   if (needs.onesBytes > 0) {
     places.ones = roundUp(places.total, tileAlignment);
     places.total = places.ones + needs.onesBytes;
@@ -91,12 +97,12 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
   switch (schedule.walk) {
   case TileWalk::Blocks:
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
-    if (problem.hasXScale && hasProducer(schedule) && !swapsOperands(schedule, problem.hasXScale)) {
+    if (problem.hasXScale && hasProducer(schedule) && schedule.slices > 1) {
       needs.rings.front().bufferBytes.push_back(schedule.tileN * scaleBytes);
       // In front of the scales in slots, which end anywhere.
       needs.rings.insert(needs.rings.begin(), ring(scaleTileStages, {schedule.tileN * scaleTileParts * scaleBytes}));
     }
-    if (swapsOperands(schedule, problem.hasXScale))
+    if (problem.hasXScale && hasProducer(schedule) && schedule.slices == 1)
       needs.rings.push_back(ring(scaleStages(schedule.tileN), {schedule.tileN * scaleBytes}));
     break;
   case TileWalk::Windows:
@@ -111,6 +117,7 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     break;
   }
   }
-  needs.stagingBytes = std::max(usesStagedStore(schedule, problem) ? stagingBytes(schedule) : 0, bytesOfSums(schedule));
+  needs.stagingBytes = usesStagedStore(schedule, problem) ? stagingBytes(schedule) : 0;
+  needs.sumsBytes = bytesOfSums(schedule);
   return needs;
 }

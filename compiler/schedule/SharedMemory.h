@@ -21,7 +21,8 @@ struct RingNeeds {
 
 struct SharedMemoryNeeds {
   std::vector<RingNeeds> rings;
-  int64_t stagingBytes = 0; // of staged stores, and of the sums of slices that have roles
+  int64_t stagingBytes = 0; // of staged stores
+  int64_t sumsBytes = 0;    // of a slice that has roles, and hands over its sums
   int64_t tiles = 1;        // side by side in a CTA; each has all of the above
   int64_t slices = 1;       // of a tile; so has each of them
   int64_t onesBytes = 0;    // that all tiles share, for products that sum rows
@@ -35,7 +36,8 @@ struct RingPlace {
 
 struct SharedMemoryPlaces {
   std::vector<RingPlace> rings;
-  int64_t staging = 0;
+  int64_t staging = 0;   // of several slices the first one stores, and this is behind the parts of all
+  int64_t sums = 0;      // from the begin of the CTA's: those of all slices but the first
   int64_t tileBytes = 0; // from the part of a tile or slice to the next one's
   int64_t issuer = 0;    // from the begin of the CTA's: the i32 that tells which of several tiles issues products
   int64_t ones = 0;      // from the begin of the CTA's

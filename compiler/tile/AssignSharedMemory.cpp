@@ -62,7 +62,8 @@ public:
     SharedMemoryNeeds needs;
     for (RingOp ring : rings)
       needs.rings.push_back(needsOf(ring, hasProducer(schedule) && !isOfWarps(ring)));
-    needs.stagingBytes = std::max(stores.empty() ? 0 : stagingBytes(schedule), bytesOfSums(schedule));
+    needs.stagingBytes = stores.empty() ? 0 : stagingBytes(schedule);
+    needs.sumsBytes = bytesOfSums(schedule);
     needs.tiles = schedule.concurrentTiles;
     needs.slices = schedule.slices;
     SmallVector<ProductOp> productsOfOnes;
@@ -85,7 +86,7 @@ public:
     if (needs.tiles * needs.slices > 1)
       program.setTileBytes(places.tileBytes);
     if (bytesOfSums(schedule) > 0)
-      program.walk([&](AddSlicesOp op) { op.setOffset(places.staging); });
+      program.walk([&](AddSlicesOp op) { op.setOffset(places.sums); });
     for (ProductOp product : productsOfOnes)
       product.setOnes(places.ones);
     program.setSharedMemory(places.total);

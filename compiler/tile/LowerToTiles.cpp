@@ -47,16 +47,19 @@ static int64_t smallestElement(KernelOp kernel) {
 /// The bytes that every pointer and stride must be a multiple of. cp.async and TMA move 16 bytes at a time; a scalar
 /// copy reads single elements.
 int64_t ProgramBuilder::alignment(Use use) {
+  constexpr int64_t vectorBytes = 16, sectorBytes = 32;
   switch (schedule.getCopy()) {
   case Copy::unpack:
     return smallestElement(kernel);
   case Copy::scalar:
     return elementType().getIntOrFloatBitWidth() / 8;
   case Copy::vector:
-    return 16;
+    return vectorBytes;
   case Copy::tma:
   case Copy::cp_async:
-    return use == Use::narrowAndMisaligned ? elementType().getIntOrFloatBitWidth() / 8 : 16;
+    if (use == Use::narrowAndMisaligned)
+      return elementType().getIntOrFloatBitWidth() / 8;
+    return readsWholeSectors() ? sectorBytes : vectorBytes;
   }
   llvm_unreachable("all copies are covered");
 }

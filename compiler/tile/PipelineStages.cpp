@@ -41,8 +41,8 @@ private:
   static void splitSpmm(ProgramOp program) {
     bool hasXScale = false;
     program.walk([&](ChainOp chain) { hasXScale |= bool(chain.getXScale()); });
-    const bool swaps = swapsOperands(toSchedule(program.getSchedule()), hasXScale);
-    swaps ? splitScaledSpmmRoles(program) : splitSpmmRoles(program);
+    const bool hasSlices = int64_t(program.getSchedule().getSlices()) > 1;
+    hasXScale && !hasSlices ? splitScaledSpmmRoles(program) : splitSpmmRoles(program);
   }
 };
 

@@ -37,6 +37,8 @@ protected:
   virtual void buildTile(mlir::ImplicitLocOpBuilder & /*b*/, mlir::Value /*tileRow*/, mlir::Value /*panel*/) {}
   /// Gives a store the epilogue of its kernel, the identity where it has none.
   void setEpilogue(mlir::OpBuilder &b, StoreOp store, mlir::Region &epilogue);
+  /// Whether rows of dense operands have to be whole sectors of L2.
+  virtual bool readsWholeSectors() { return false; }
   /// The element type that is copied to shared memory.
   virtual mlir::Type elementType() = 0;
 

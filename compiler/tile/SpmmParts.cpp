@@ -17,11 +17,13 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
       loads(llvm::to_vector(blockLoop.getBody().getOps<LoadOp>())), rowsOfGroup(rowsOfGroup) {}
 
 /// Lines of memory that threads copy hold rows of one block. Shared memory takes a line at a time where it has the same
-/// order: blocks that lie side by side are strips. Rows of X that begin anywhere are few elements of a matrix that has
-/// no gaps as a rule: whole vectors of it are copied.
+/// order: blocks that lie side by side are strips. So are blocks that one tensor copy brings, and with X as N x K their
+/// parts of X. Rows of X that begin anywhere are few elements of a matrix that has no gaps as a rule: whole vectors of
+/// it are copied.
 void SpmmParts::makeRing(bool hasScales) {
   constexpr int64_t vectorBytes = 16;
-  const bool hasStrips = schedule.getCopy() != Copy::tma && !matrix.getTransposed();
+  const bool isTma = schedule.getCopy() == Copy::tma, hasBlocksAside = isTma && blocksPerStep() > 1;
+  const bool hasStrips = hasBlocksAside || (!isTma && !matrix.getTransposed());
   auto program = tileLoop->getParentOfType<ProgramOp>();
   const bool isMisaligned = int64_t(program.getAlignment()) < vectorBytes && schedule.getCopy() == Copy::cp_async;
   SmallVector<Type> buffers = llvm::map_to_vector(loads, [&](LoadOp load) -> Type {
@@ -30,7 +32,7 @@ void SpmmParts::makeRing(bool hasScales) {
     if (isMisaligned && !isMatrix)
       return adjacentBufferOf(type);
     return bufferOf(schedule, type.getRows(), type.getColumns(), type.getElementType(),
-                    hasStrips && isMatrix ? matrix.getBlockColumns() : 0);
+                    (hasStrips && isMatrix) || (hasBlocksAside && isTransposed()) ? matrix.getBlockColumns() : 0);
   });
   if (hasScales)
     buffers.push_back(BufferType::get(b.getContext(), /*rows=*/1, schedule.getTileN(), b.getF32Type()));
@@ -65,9 +67,9 @@ void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, Va
 
 /// A slice has whole steps: as many of the row's blocks as the others, but for the last ones.
 SpmmParts::Tile SpmmParts::sliceOf(const Tile &tile) {
-  const int64_t blocksPerStep = blockLoop.getBlocksPerStep(), blocksOfSteps = schedule.getSlices() * blocksPerStep;
+  const int64_t blocksOfSteps = schedule.getSlices() * blocksPerStep();
   Value blocks = arith::SubIOp::create(b, tile.endBlock, tile.firstBlock);
-  Value count = multiply(b, divide(b, add(b, blocks, blocksOfSteps - 1), blocksOfSteps), blocksPerStep);
+  Value count = multiply(b, divide(b, add(b, blocks, blocksOfSteps - 1), blocksOfSteps), blocksPerStep());
   Tile own = tile;
   Value first = add(b, tile.firstBlock, Value(arith::MulIOp::create(b, SliceOp::create(b), count)));
   own.firstBlock = arith::MinSIOp::create(b, first, tile.endBlock);
@@ -101,6 +103,13 @@ Value SpmmParts::viewOfX(Value first, int64_t columns) {
     view = ViewOp::create(b, type, ring, /*row=*/Value(), first, /*index=*/1);
   }
   return named(view, "x");
+}
+
+bool SpmmParts::swapsOperands() { return sparsec::swapsOperands(toSchedule(schedule), bool(chain.getXScale())); }
+
+Type SpmmParts::sumType(int64_t columns) {
+  auto [first, second] = swapsOperands() ? std::pair(columns, rowsOfGroup) : std::pair(rowsOfGroup, columns);
+  return AccumulatorType::get(b.getContext(), first, second);
 }
 
 int64_t SpmmParts::columnsOfPart() { return promotedColumns(toSchedule(schedule), bool(chain.getXScale())); }
@@ -164,7 +173,8 @@ void SpmmParts::storeTile(const Tile &tile, const GroupPart &part, Value sum) {
   store.getRowMutable().assign(tile.at.row);
   store.getColumnMutable().assign(tile.at.column);
   store.getGroupMutable().assign(part.group);
-  store.getGroupRowMutable().assign(part.row);
-  store.getGroupColumnMutable().assign(part.column);
+  store.getGroupRowMutable().assign(swapsOperands() ? part.column : part.row);
+  store.getGroupColumnMutable().assign(swapsOperands() ? part.row : part.column);
+  store.setSwapped(swapsOperands());
   store.setLines(copiesLines());
 }

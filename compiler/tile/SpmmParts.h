@@ -60,10 +60,15 @@ protected:
   bool hasSlices() { return int64_t(schedule.getSlices()) > 1; }
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
-  mlir::Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
+  /// Of a group, or of `columns` of its columns.
+  mlir::Type sumType() { return sumType(columnsOfGroup()); }
+  mlir::Type sumType(int64_t columns);
   int64_t columnsOfPart();
+  int64_t blocksPerStep() { return blockLoop.getBlocksPerStep(); }
   int64_t partCount() { return columnsOfGroup() / columnsOfPart(); }
   bool isTransposed() { return chain.getXTransposed(); }
+  /// Whether X is the A operand: its columns are rows of the accumulators.
+  bool swapsOperands();
   /// Whether K may end inside a block.
   bool mayCutBlocks();
   /// Whether blocks are copied as lines of 128 bytes. No block is cut then.

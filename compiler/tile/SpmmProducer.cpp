@@ -32,15 +32,15 @@ WalkOp SpmmProducer::walkWithScales(const Tile &tile, ValueRange inits, Walk bod
               inits, body);
 }
 
-WalkOp SpmmProducer::walk(Value blocks, ValueRange inits, Walk body) {
+WalkOp SpmmProducer::walk(BlockWalkOp blocks, ValueRange inits, Walk body) {
+  blocks.setBlocks(blocksPerStep());
   auto walk = WalkOp::create(b, blocks, inits);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&walk.getBody().front());
-  ValueRange visited = walk.getVisited(); // the position, the column, the block where it is another number, the scale
-  Visited block = {visited[0], matrix.getTransposed() ? visited[2] : visited[0], visited[1], Value()};
-  if (isa<FloatType>(visited.back().getType()))
-    block.scale = visited.back();
-  YieldOp::create(b, body(block, walk.getCarried()));
+  ValueRange visited = walk.getVisited(); // the position, the columns, the block where it is another number, the scale
+  Visited step = {visited[0], matrix.getTransposed() ? visited[2] : visited[0], visited.slice(1, blocksPerStep()),
+                  blocks.getScales() ? visited.back() : Value()};
+  YieldOp::create(b, body(step, walk.getCarried()));
   return walk;
 }
 
@@ -70,7 +70,7 @@ void SpmmProducer::build() {
       Value &cursor = next[0] = named(carried[0], "slot");
       for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
         if (scaleTiles)
-          copyNextScaleTiles(tile, partOfK(block.column, i32(b, chunk)), next[1], next[2]);
+          copyNextScaleTiles(tile, partOfK(block.columns.front(), i32(b, chunk)), next[1], next[2]);
         AcquireOp::create(b, ring, cursor);
         auto post = PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
         if (bytes)
@@ -80,16 +80,18 @@ void SpmmProducer::build() {
       }
       return next;
     };
-    Value blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, rotatesRows());
+    auto blocks = BlockWalkOp::create(b, blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, rotatesRows());
     return Values(walk(blocks, inits, step).getResults().take_front(begin.size()));
   });
 }
 
 /// Consumers that read the scales of blocks walk the rows in their order. Rows of a transposed matrix and variants for
-/// few columns keep their order too: few tiles of the latter share columns of X, and all wait for their first block.
+/// few columns keep their order too: few tiles of the latter share columns of X, and all wait for their first block. So
+/// do rows whose blocks are copied together, as memory has them.
 bool SpmmProducer::rotatesRows() {
   auto program = tileLoop->getParentOfType<ProgramOp>();
-  return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels();
+  return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels() &&
+         blocksPerStep() == 1;
 }
 
 /// The tile in which the first block of a slice has its scales as a rule, or the one before it. The producer copies it
@@ -148,16 +150,30 @@ Value SpmmProducer::bytesOfCopies() {
 }
 
 /// The CTAs of a cluster work on one tile row, so that they share A.
-void SpmmProducer::copyStep(const Tile &tile, const Visited &block, int64_t chunk, Value cursor) {
+void SpmmProducer::copyStep(const Tile &tile, const Visited &step, int64_t chunk, Value cursor) {
   Value k = i32(b, chunk * schedule.getTileK());
   auto copy =
-      CopyOp::create(b, loads[0].getSource(), ValueRange{block.block, tile.at.row, k}, ring, cursor, /*index=*/0);
+      CopyOp::create(b, loads[0].getSource(), ValueRange{step.block, tile.at.row, k}, ring, cursor, /*index=*/0);
   copy.setMulticast(schedule.getCluster() > 1);
   copy.setLines(copiesLines());
-  if (mayCutBlocks())
-    copy.getBlockColumnsMutable().assign(block.column);
-  Value depth = add(b, multiply(b, block.column, matrix.getBlockColumns()), chunk * schedule.getTileK());
-  CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
+  if (mayCutBlocks() || step.columns.size() > 1)
+    copy.getBlockColumnsMutable().assign(step.columns);
+  for (auto [number, column] : llvm::enumerate(step.columns)) {
+    Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
+    auto copyOfX =
+        CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
+    if (step.columns.size() > 1)
+      setPart(copyOfX, int64_t(number));
+  }
+}
+
+/// The part of a step's X that goes with one of its blocks: rows of the buffer, or a strip of it.
+void SpmmProducer::setPart(CopyOp copy, int64_t number) {
+  const int64_t depth = matrix.getBlockColumns();
+  if (!isTransposed())
+    return copy.setRows(ArrayRef<int64_t>{number * depth, depth});
+  copy.setColumns(depth);
+  copy.getAtMutable().assign(i32(b, number * schedule.getTileN()));
 }
 
 void SpmmProducer::makeScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
@@ -178,8 +194,8 @@ void SpmmProducer::buildScaleProducer(Value scaleRing, int64_t chunksOfSlot) {
                     auto group = CopyGroupOp::create(b, /*condition=*/Value());
                     OpBuilder::InsertionGuard guard(b);
                     b.createBlock(&group.getBody());
-                    CopyScalesOp::create(b, chain.getXScale(), tile.at.column, partOfK(block.column, i32(b, chunk)),
-                                         scaleRing, slot);
+                    CopyScalesOp::create(b, chain.getXScale(), tile.at.column,
+                                         partOfK(block.columns.front(), i32(b, chunk)), scaleRing, slot);
                     b.setInsertionPointAfter(group);
                     slot = NextOp::create(b, scaleRing, slot);
                   }
@@ -206,7 +222,7 @@ void SpmmProducer::makeScaleStager() {
       auto loop = walkWithScales(tile, inits, [&](const Visited &block, ValueRange carried) {
         Value slot = named(carried[0], "slot"), cursor = carried[1], number = carried[2];
         for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
-          Value part = partOfK(block.column, i32(b, chunk));
+          Value part = partOfK(block.columns.front(), i32(b, chunk));
           enterScaleTile(part, cursor, number);
           AcquireOp::create(b, ring, slot);
           StageScalesOp::create(b, scaleTiles, cursor, part, block.scale, ring, slot);

@@ -12,10 +12,12 @@ class SpmmProducer : public SpmmParts {
 protected:
   using SpmmParts::SpmmParts;
 
-  /// A block that a walk visits. `position` is that in its block row's order, counted from the matrix's first block.
+  /// A step of a walk. `position` is that of its first block in the block's row, counted from the matrix's first block.
   /// `scale` is null unless the walk visits the scales of blocks.
   struct Visited {
-    mlir::Value position, block, column, scale;
+    mlir::Value position, block;
+    mlir::ValueRange columns; // of each block
+    mlir::Value scale;
   };
   using Walk = mlir::function_ref<Values(const Visited &visited, mlir::ValueRange carried)>;
   /// A loop over the blocks of a tile.
@@ -33,10 +35,11 @@ protected:
   void makeScaleStager();
 
 private:
-  WalkOp walk(mlir::Value blocks, mlir::ValueRange inits, Walk body);
+  WalkOp walk(BlockWalkOp blocks, mlir::ValueRange inits, Walk body);
   void build();
   bool rotatesRows();
-  void copyStep(const Tile &tile, const Visited &block, int64_t chunk, mlir::Value cursor);
+  void copyStep(const Tile &tile, const Visited &step, int64_t chunk, mlir::Value cursor);
+  void setPart(CopyOp copy, int64_t number);
   void buildScaleProducer(mlir::Value scaleRing, int64_t chunksOfSlot);
   mlir::Value expectedScaleTile();
   void copyNextScaleTiles(const Tile &tile, mlir::Value part, mlir::Value &cursor, mlir::Value &number);

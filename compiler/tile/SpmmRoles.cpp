@@ -26,7 +26,8 @@ constexpr int64_t rowsOfWarpgroup = 64;
 
 class SpmmRoles : public SpmmProducer {
 public:
-  explicit SpmmRoles(ProgramOp program) : SpmmProducer(program, rowsOfWarpgroup) {}
+  explicit SpmmRoles(ProgramOp program)
+      : SpmmProducer(program, std::min<int64_t>(program.getSchedule().getTileM(), rowsOfWarpgroup)) {}
 
   void run();
 
@@ -47,8 +48,23 @@ private:
   Step multiplyInParts(Value a, ValueRange partsOfX, const Step &step, int64_t depth, Value scale);
   Values readScales(Value slot);
 
-  Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
+  Type pendingType(int64_t columns);
+  Value multiply(Value a, Value x, Value slot, Value sum, int64_t depth);
 };
+
+/// A sum of as many columns that is not complete.
+Type SpmmRoles::pendingType(int64_t columns) {
+  auto sum = cast<AccumulatorType>(sumType(columns));
+  return PendingType::get(b.getContext(), sum.getRows(), sum.getColumns());
+}
+
+/// The sum may be null.
+Value SpmmRoles::multiply(Value a, Value x, Value slot, Value sum, int64_t depth) {
+  const int64_t columns = sum ? columnsOfGroup() : columnsOfPart();
+  if (swapsOperands())
+    std::swap(a, x);
+  return ProductOp::create(b, pendingType(columns), a, slot, x, slot, sum, depth);
+}
 
 void SpmmRoles::run() {
   b.setInsertionPoint(tileLoop);
@@ -102,14 +118,14 @@ void SpmmRoles::buildConsumer() {
 
 /// Gives the sum and the cursor after the row's steps.
 SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Value x) {
-  Value zero = ZeroOp::create(b, pendingType());
+  Value zero = ZeroOp::create(b, pendingType(columnsOfGroup()));
   auto loop = walk(tile, {zero, tile.cursor, tile.cursor}, [&](const Visited &block, ValueRange carried) {
     Value sum = named(carried[0], "sum"), previous = named(carried[1], "previous"), cursor = named(carried[2], "slot");
     Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.position, tile.firstBlock);
     for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
       WaitOp::create(b, TypeRange(), ring, cursor);
-      Value product = ProductOp::create(b, pendingType(), a, cursor, x, cursor, sum, chain.getDepth()[chunk]);
-      sum = AwaitOp::create(b, pendingType(), product, /*outstanding=*/1);
+      Value product = multiply(a, x, cursor, sum, chain.getDepth()[chunk]);
+      sum = AwaitOp::create(b, sum.getType(), product, /*outstanding=*/1);
       ReleaseOp::create(b, ring, previous, chunk == 0 ? hasPrevious : Value());
       previous = cursor;
       cursor = NextOp::create(b, ring, cursor);
@@ -136,8 +152,6 @@ SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value 
 
 /// Gives the next step. The slot is released, and that of the next step is tested, before the last part is added.
 SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const Step &step, int64_t depth, Value scale) {
-  Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
-  Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
   Value isEmpty = arith::XOrIOp::create(b, step.isFull, arith::ConstantIntOp::create(b, 1, 1));
   auto branch = scf::IfOp::create(b, isEmpty, /*withElseRegion=*/false);
   {
@@ -151,10 +165,10 @@ SpmmRoles::Step SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, const S
       step.sum, [&](int64_t number) { return scales[number]; },
       [&](int64_t number) -> Value {
         Value x = partsOfX[number];
-        Value product = ProductOp::create(b, pending, a, step.cursor, x, step.cursor, /*accumulator=*/Value(), depth);
+        Value product = multiply(a, x, step.cursor, /*sum=*/Value(), depth);
         if (number == 0 && chain.getXScale())
           scales = readScales(step.cursor);
-        Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
+        Value part = AwaitOp::create(b, sumType(columnsOfPart()), product, /*outstanding=*/0);
         if (x == partsOfX.back()) {
           ReleaseOp::create(b, ring, step.cursor, /*condition=*/Value());
           next.cursor = NextOp::create(b, ring, step.cursor);

@@ -22,6 +22,7 @@ public:
 private:
   void buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) override;
   Type elementType() override { return matrix.getElementType(); }
+  bool readsWholeSectors() override;
   Value buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator);
   void buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at, Value accumulator);
   bool widensF8(OpBuilder &b);
@@ -33,6 +34,13 @@ private:
   SpmmOp spmm;
   BsrType matrix;
 };
+
+bool SpmmBuilder::readsWholeSectors() {
+  ProblemDescription problem;
+  problem.xTransposed = spmm.getXLayout() == DenseLayout::nk;
+  problem.hasXScale = bool(spmm.getXScale());
+  return needsWholeSectors(toSchedule(schedule), problem);
+}
 
 void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {
   Value tile = TileOp::create(b, tileRow, panel);

@@ -36,8 +36,6 @@ private:
   Value countSteps(const Tile &tile);
   void copyStep(const Tile &tile, Value slot, Value step);
 
-  int64_t blocksPerStep() { return blockLoop.getBlocksPerStep(); }
-
   GroupPart part;  // of the group
   Value a, x;      // views
   Values partsOfX; // with sums of two levels, instead of x

@@ -183,14 +183,22 @@ bool KernelArguments::hasFewTiles(size_t variant) const {
 
 size_t KernelArguments::expectedVariant(bool hasWindows) const {
   size_t count = sparsec_kernel_info(kernel)->variant_count;
+  bool hasTransposedBlocks = false, hasTransposedX = false;
+  for (size_t index = 0; index < arguments.size(); ++index) {
+    const sparsec_operand_info_t &operand = operandOf(kernel, index);
+    bool isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
+    hasTransposedBlocks |= arguments[index].kind == SPARSEC_ARGUMENT_BSR && isTransposed;
+    hasTransposedX |= operand.slot == SPARSEC_SPMM_DENSE && isTransposed;
+  }
   for (size_t v = 0; v < count; ++v) {
     const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, v, 0);
     const std::string_view symbol = stage.symbol;
     const std::string_view schedule = sparsec_kernel_variant(kernel, v)->schedule;
     const bool isWgmma = schedule.starts_with("wgmma");
     const bool hasSlices = isWgmma && schedule.find(" slices ") != std::string_view::npos;
-    // Widths may have to be multiples of more than 16 bytes.
-    uint64_t alignment = std::min<uint64_t>(sparsec_kernel_variant(kernel, v)->alignment, 16);
+    // Widths may have to be multiples of more than 16 bytes. Tiles of few rows have rows of X of whole sectors.
+    const uint64_t most = hasSlices && stage.tile_m < 64 && !hasTransposedX ? 32 : 16;
+    uint64_t alignment = std::min<uint64_t>(sparsec_kernel_variant(kernel, v)->alignment, most);
     bool fits = bsr.capacity == 0 || reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
     if (symbol.find("_narrow") != std::string::npos)
       fits &= problem.shape.columns <= stage.tile_n || hasFewTiles(v);
@@ -207,9 +215,11 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
       if (argument.dense.rank == 2)
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
-      // Slices of fp8 copy blocks with rows of 64 bytes as lines, and no block that K cuts.
-      if (slot == SPARSEC_SPMM_DENSE && hasSlices && sparsec_dtype_bytes(argument.dense.dtype) == 1 &&
-          problem.blockColumns == 64)
+      // Slices with X as N x K copy blocks with rows of 64 bytes as lines, and no block that K cuts. So do tiles of few
+      // rows those with rows of 32 bytes.
+      const int64_t rowBytes = int64_t(problem.blockColumns) * int64_t(sparsec_dtype_bytes(argument.dense.dtype));
+      if (slot == SPARSEC_SPMM_DENSE && hasSlices && hasTransposedX && !hasTransposedBlocks &&
+          (rowBytes == 64 || (rowBytes == 32 && stage.tile_m < 64)))
         fits &= argument.dense.sizes[1] % problem.blockColumns == 0;
       // The staged store of 16-bit results and cp.async move whole units of 16 bytes.
       bool isStream = schedule.find(" streams ") != std::string_view::npos;

@@ -121,3 +121,17 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // The second slice hands 64 * 64 sums over.
+  // expected-error @+1 {{'sparsec.program' op expects shared memory from 65536 to 81920, but the sums of slices have 66560 to 82944}}
+  sparsec.program @program_c2_sums attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>, tile_bytes = 32768, shared_memory = 81920} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>):
+    sparsec.role "consumer" warpgroup(1) registers(0) {
+      %sum = sparsec.zero : !sparsec.accumulator<64, 64>
+      %all = sparsec.add_slices %sum {offset = 66560 : i64} : <64, 64>
+    }
+  }
+}

@@ -32,7 +32,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma, without block_columns, into a buffer with rows of 32 or 64 bytes}}
+    // expected-error @+1 {{'sparsec.copy' op expects lines only for whole blocks by tma, into a buffer with strips of 32 or 64 bytes}}
     sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
@@ -45,7 +45,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma}}
+    // expected-error @+1 {{'sparsec.copy' op expects lines only for whole blocks by tma}}
     sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 0, lines} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 32, bf16, strip = 64>]>
   }
 }
@@ -58,7 +58,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<32, 32, bf16, strip = 64>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 32, bf16, strip = 64>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma}}
+    // expected-error @+1 {{'sparsec.copy' op expects lines only for whole blocks by tma}}
     sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 32x32>, <2, [!sparsec.buffer<32, 32, bf16, strip = 64>]>
   }
 }

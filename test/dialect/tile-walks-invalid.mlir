@@ -157,23 +157,8 @@ gpu.module @kernels {
   sparsec.program @walk_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
     %zero = arith.constant 0 : i32
-    %walk = sparsec.block_walk %w from %zero to %zero {blocks = 2} : <?x?xbf16, block = 16x16>
-    // expected-error @+1 {{'sparsec.walk' op expects a walk that has a loop: one block in each step, without chunk_columns}}
-    sparsec.walk %walk {
-    ^bb0(%block: i32, %column: i32, %second: i32):
-      sparsec.yield
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @walk_c3_chunks attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
-    %zero = arith.constant 0 : i32
     %walk = sparsec.block_walk %w from %zero to %zero {chunk_columns = 8} : <?x?xbf16, block = 16x16>
-    // expected-error @+1 {{'sparsec.walk' op expects a walk that has a loop: one block in each step, without chunk_columns}}
+    // expected-error @+1 {{'sparsec.walk' op expects a walk that has a loop: without chunk_columns}}
     sparsec.walk %walk {
     ^bb0(%block: i32, %column: i32, %k: i32):
       sparsec.yield

@@ -213,7 +213,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects the columns of its 1 blocks, but got 2}}
+    // expected-error @+1 {{'sparsec.copy' op expects the columns of its 4 blocks, but got 2}}
     sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }

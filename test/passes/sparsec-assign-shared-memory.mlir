@@ -22,15 +22,16 @@ sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Each of two slices has a ring of 4 * (64 + 64) * 64 * 2 = 65536 bytes, sums of 64 * 64 * 4 = 16384, which are as many as
-// those of two staging buffers, and 4 * 16 bytes of barriers. The next slice begins where the swizzle does: at 82944.
+// Each of two slices has a ring of 4 * (64 + 64) * 64 * 2 = 65536 bytes and 4 * 16 bytes of barriers. The next slice begins
+// where the swizzle does: at 66560. Behind both are two staging buffers of the first one, 2 * 64 * 64 * 2 = 16384 bytes,
+// and the sums of the second one, 64 * 64 * 4 = 16384.
 // CHECK-LABEL: sparsec.program @slices_of_roles
 // CHECK-SAME: shared_memory = 165888 : i64
-// CHECK-SAME: tile_bytes = 82944 : i64
-// CHECK: sparsec.ring {barrier_offset = 81920 : i64, offsets = array<i64: 0, 32768>}
-// CHECK: sparsec.add_slices %{{.*}} {offset = 65536 : i64}
+// CHECK-SAME: tile_bytes = 66560 : i64
+// CHECK: sparsec.ring {barrier_offset = 65536 : i64, offsets = array<i64: 0, 32768>}
+// CHECK: sparsec.add_slices %{{.*}} {offset = 149504 : i64}
 // CHECK: sparsec.store
-// CHECK-SAME: staging = array<i64: 65536, 64, 2>
+// CHECK-SAME: staging = array<i64: 133120, 64, 2>
 sparsec.kernel @slices_of_roles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

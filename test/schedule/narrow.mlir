@@ -10,25 +10,27 @@ sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// wgmma has short products with blocks of 32 columns: mma.sync is faster for 64 columns, and slower for more.
+// wgmma has short products with blocks of 32 columns: four slices divide those of a tile of 64 columns.
 // CHECK-LABEL: sparsec.kernel @block64x32(
-// HOPPER-SAME: #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 32, stages = 16, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 32, stages = 8, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
+// HOPPER-SAME: #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 104, slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 32, stages = 16, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 32, stages = 8, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232>]
 sparsec.kernel @block64x32(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Blocks of 32 rows do not fill wgmma: tiles of 128 columns are those of mma.sync. There are none of 256.
+// From 33 columns on wgmma multiplies blocks of 32 rows too, as its B operand. A stage of 64 columns of X has two of them.
+// There are no tiles of 256 columns.
 // CHECK-LABEL: sparsec.kernel @block32(
-// HOPPER-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 3, slices = 4>]
+// HOPPER-SAME: narrow_schedules = [{{.*}}tile_n = 32, {{[^>]*}}>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 2>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, {{[^>]*}}slices = 4>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 2, ctas_per_sm = 2, slices = 2>]
 // ADA-SAME: narrow_schedules = [{{.*}}, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, slices = 4>]
 sparsec.kernel @block32(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// With X as N x K, ptxas has registers for 32 rows.
+// With X as N x K, ptxas has registers for 32 rows of mma.sync. wgmma leaves calls to it where K ends in a block.
 // CHECK-LABEL: sparsec.kernel @block32_transposed(
+// HOPPER-SAME: #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 2>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64,
 // HOPPER-SAME: tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>]
 sparsec.kernel @block32_transposed(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -69,11 +71,22 @@ sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: te
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// 32 of them are less than a piece of L2: tiles of 16 columns have 32 rows, which read X half as often.
+// 32 of them are less than a piece of L2: tiles of 16 columns have 32 rows, which read X half as often. wgmma has twice as
+// many stages as with bf16.
 // CHECK-LABEL: sparsec.kernel @short_runs_of_f8(
-// CHECK-SAME: narrow_schedules = [{{.*}}tile_m = 16, tile_n = 8, {{.*}}tile_m = 32, tile_n = 16, tile_k = 64,{{.*}}tile_m = 32, tile_n = 32, tile_k = 64,{{.*}}tile_m = 32, tile_n = 64, tile_k = 64,
+// CHECK-SAME: narrow_schedules = [{{.*}}tile_m = 16, tile_n = 8, {{.*}}tile_m = 32, tile_n = 16, tile_k = 64,{{.*}}tile_m = 32, tile_n = 32, tile_k = 64,
+// HOPPER-SAME: #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 8,
+// CHECK-SAME: instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64,
 sparsec.kernel @short_runs_of_f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// A stage has one block where blocks have scales: mma.sync multiplies them.
+// CHECK-LABEL: sparsec.kernel @short_runs_with_scales(
+// CHECK-NOT: wgmma
+sparsec.kernel @short_runs_with_scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %s: tensor<?xf32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?xf32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 

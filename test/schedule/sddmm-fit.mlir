@@ -48,3 +48,13 @@ sparsec.kernel @stride(%p: !sparsec.bsr<?x?xbf16, block = 64x32>, %a: tensor<?x?
   %s = sparsec.sddmm %p, %a, %b b_layout(kn) : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x32xbf16>
   sparsec.return %s : tensor<?x64x32xbf16>
 }
+
+// -----
+
+// Only a product of a block-sparse and a dense matrix has tiles of fewer rows than wgmma.
+// expected-error @+1 {{schedule expects tile_m to be 64 * consumers_m = 64, but got 32}}
+sparsec.kernel @few_rows(%p: !sparsec.bsr<?x?xbf16, block = 96x64>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x96x64xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %s = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 96x64>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x96x64xbf16>
+  sparsec.return %s : tensor<?x96x64xbf16>
+}

@@ -55,3 +55,12 @@ sparsec.kernel @cluster(%a: !sparsec.bsr<?x?xbf16, block = 64x64>, %b: !sparsec.
   %c = sparsec.spgemm %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64>) -> tensor<?x?xbf16>
   sparsec.return %c : tensor<?x?xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{schedule expects tile_m to be 64 * consumers_m = 64, but got 32}}
+sparsec.kernel @few_rows(%a: !sparsec.bsr<?x?xbf16, block = 96x64>, %b: !sparsec.bsr<?x?xbf16, block = 64x64>) -> (c: tensor<?x?xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %c = sparsec.spgemm %a, %b : (!sparsec.bsr<?x?xbf16, block = 96x64>, !sparsec.bsr<?x?xbf16, block = 64x64>) -> tensor<?x?xbf16>
+  sparsec.return %c : tensor<?x?xbf16>
+}

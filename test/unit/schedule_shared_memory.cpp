@@ -39,7 +39,7 @@ TEST(SharedMemory, ThreeLargeStagesLeaveASmallStagingArea) {
 
 TEST(SharedMemory, StoreFromRegistersNeedsNoStaging) {
   SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(wgmma128x256(), problemWithResult(4)));
-  EXPECT_EQ(places.rings[0].barriers, places.staging);
+  EXPECT_EQ(places.rings[0].barriers, 4 * (128 + 256) * 64 * 2);
   EXPECT_EQ(places.total, 229440 - 32768);
 }
 
@@ -183,6 +183,10 @@ TEST(SharedMemory, SlicesWithRolesHandOverTheirSums) {
   schedule.slices = 2;
   EXPECT_EQ(bytesOfSums(schedule), 128 * 256 * 4);
   SharedMemoryNeeds needs = sharedMemoryNeeds(schedule, problemWithResult(4));
-  EXPECT_EQ(needs.stagingBytes, 128 * 256 * 4) << "results of 4 bytes are not staged";
+  EXPECT_EQ(needs.stagingBytes, 0) << "results of 4 bytes are not staged";
+  EXPECT_EQ(needs.sumsBytes, 128 * 256 * 4);
+  SharedMemoryPlaces places = placeSharedMemory(needs);
+  EXPECT_EQ(places.sums, 2 * places.tileBytes);
+  EXPECT_EQ(places.total, places.sums + needs.sumsBytes) << "the first slice has none";
   EXPECT_EQ(threads(schedule), 2 * 2 * 128 + 128);
 }

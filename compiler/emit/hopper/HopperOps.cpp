@@ -11,9 +11,8 @@ using namespace mlir;
 using namespace sparsec;
 
 void HopperOps::emitCopy(CopyOp op) {
-  Value column = op.getBlockColumns().empty() ? Value() : values.one(op.getBlockColumns().front());
   emitTensorCopy(context, op, program.ringOf(op.getRing()), program.slotOf(op.getCursor()),
-                 values.flat(op.getCoordinates()), column, values.one(op.getAt()));
+                 values.flat(op.getCoordinates()), values.flat(op.getBlockColumns()), values.one(op.getAt()));
 }
 
 void HopperOps::emitView(ViewOp op) {

@@ -15,6 +15,7 @@ namespace {
 
 /// Rows of a box (CUDA Driver API, cuTensorMapEncodeTiled).
 constexpr int64_t mostBoxRows = 256;
+constexpr int64_t lineBytes = 128;
 
 class TensorCopy {
 public:
@@ -32,6 +33,7 @@ public:
 
   void copyTensor(ValueRange coordinates, Value place);
   void copyBlock(ValueRange coordinates, Value column);
+  void copyBlocks(ValueRange coordinates, ValueRange columns);
   void copyLines(ValueRange coordinates);
 
 private:
@@ -43,6 +45,7 @@ private:
   void load(Value destination, Value map, Values at, Value full, Share share);
   int64_t cluster() { return copy.getMulticast() ? int64_t(context.schedule.getCluster()) : 1; }
   Value mapOfBlocks(ArrayRef<int64_t> box, Value column);
+  Value mapOfLines(int64_t lines, int64_t blocks);
   TensorMapAttr mapOf(TensorMapKind kind, ArrayRef<int64_t> box) {
     return TensorMapAttr::get(b.getContext(), kind, argument, ring.swizzle(buffer).bytes(), box);
   }
@@ -120,17 +123,51 @@ void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
   }
 }
 
-/// {elements of a line, lines, blocks}: whole rows of a block.
+/// {elements of a line, lines, blocks}: whole rows of blocks.
+Value TensorCopy::mapOfLines(int64_t lines, int64_t blocks) {
+  return context.parameters.tensorMap(
+      TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_lines, argument, /*swizzle=*/lineBytes,
+                         ArrayRef<int64_t>{lineBytes / ring.elementBytes(buffer), lines, blocks}));
+}
+
 void TensorCopy::copyLines(ValueRange coordinates) {
-  constexpr int64_t lineBytes = 128;
   Values at(llvm::reverse(coordinates));
   at[1] = b.divide(at[1], lineBytes / stripBytes);
   int64_t boxLines = rows * stripBytes / lineBytes / cluster();
-  auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_lines, argument, /*swizzle=*/lineBytes,
-                                ArrayRef<int64_t>{lineBytes / ring.elementBytes(buffer), boxLines, 1});
   Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * stripBytes);
-  load(destination, context.parameters.tensorMap(map), at, ring.fullBarrier(slot.slot),
-       {1, boxLines, boxLines * lineBytes});
+  load(destination, mapOfLines(boxLines, 1), at, ring.fullBarrier(slot.slot), {1, boxLines, boxLines * lineBytes});
+}
+
+/// Blocks that follow one another in memory and in the buffer, with a strip for each: one box. The last step of a row
+/// may have fewer blocks, and K may cut some of those of a step: these are copied one by one. The strips of blocks that
+/// are not there become zero, as those of X do.
+void TensorCopy::copyBlocks(ValueRange coordinates, ValueRange columns) {
+  BlockIndex index(context, copy.getSource());
+  const int64_t count = int64_t(columns.size()), depth = cast<BsrType>(copy.getSource().getType()).getBlockColumns();
+  const bool hasLines = copy.getLines();
+  Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
+  Values at(llvm::reverse(coordinates));
+  if (hasLines)
+    at[1] = b.divide(at[1], lineBytes / stripBytes);
+  auto mapOf = [&](int64_t blocks, Value column) {
+    if (hasLines)
+      return mapOfLines(rows * stripBytes / lineBytes, blocks);
+    return mapOfBlocks({stripBytes / ring.elementBytes(buffer), rows, blocks}, column);
+  };
+  auto exists = [&](Value column) { return b.less(column, index.blockColumns()); };
+  Value areWhole = exists(columns.back());
+  if (!hasLines)
+    areWhole = b.logicalAnd(areWhole, b.equal(b.modulo(index.depth(), depth), 0));
+  auto copyEach = [&] {
+    for (auto [number, column] : llvm::enumerate(columns)) {
+      Values ofBlock = at;
+      ofBlock[2] = b.select(exists(column), b.add(at[2], int64_t(number)), b.i32(-1));
+      load(b.byteOffset(destination, int64_t(number) * rows * stripBytes), mapOf(1, column), ofBlock, full, {});
+    }
+    return Values();
+  };
+  b.ifThenElse(
+      areWhole, {}, [&] { return load(destination, mapOf(count, Value()), at, full, {}), Values(); }, copyEach);
 }
 
 /// Elements beyond K do not count, but a NaN among them would in the product with the zeros of X. The map of blocks
@@ -153,12 +190,14 @@ Value TensorCopy::mapOfBlocks(ArrayRef<int64_t> box, Value column) {
 } // namespace
 
 void sparsec::emitTensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot, ValueRange coordinates,
-                             Value blockColumn, Value place) {
+                             ValueRange blockColumns, Value place) {
   TensorCopy emitter(context, copy, ring, slot);
-  if (copy.getLines())
+  if (copy.getBlockColumns().size() > 1)
+    emitter.copyBlocks(coordinates, blockColumns);
+  else if (copy.getLines())
     emitter.copyLines(coordinates);
   else if (isa<BsrType>(copy.getSource().getType()))
-    emitter.copyBlock(coordinates, blockColumn);
+    emitter.copyBlock(coordinates, blockColumns.empty() ? Value() : blockColumns.front());
   else
     emitter.copyTensor(coordinates, place);
 }

@@ -11,7 +11,7 @@ namespace sparsec {
 /// Starts the copies of one op into a slot, by one thread. The values are those of the op's operands, null where it has
 /// none.
 void emitTensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot, mlir::ValueRange coordinates,
-                    mlir::Value blockColumn, mlir::Value place);
+                    mlir::ValueRange blockColumns, mlir::Value place);
 
 } // namespace sparsec
 
