@@ -233,6 +233,10 @@ std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns) {
           {"one unit", blockRows, blockColumns, 16, Placement::Tight}};
 }
 
+Shape deepShape(int64_t blockRows, int64_t blockColumns) {
+  return {"deep", blockRows, roundUp(13000, blockColumns), 56, Placement::Padded};
+}
+
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns) {
   return {"many tiles", roundUp(2560, blockRows) - 3, 4 * blockColumns - 1, 4100, Placement::Padded};
 }

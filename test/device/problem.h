@@ -28,6 +28,8 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
 /// Small sizes. All but one width are whole units of 16 bytes. Some have more steps than a ring of the kernels has
 /// slots.
 std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns);
+/// A row of blocks whose scales of X are in several tiles, of 32 parts of K each.
+Shape deepShape(int64_t blockRows, int64_t blockColumns);
 /// More tiles than a GPU holds at a time, so that workers take several.
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns);
 

@@ -189,6 +189,10 @@ void SpmmTest::runCases() {
   // One size is enough for rotated rows, which are in some kernels only.
   if (subset == Subset::Simulator)
     runCase(shapesOfUnits(record.blockRows, record.blockColumns).front(), PatternKind::Band);
+  // In the order of columns, and from one tile of scales to any other.
+  for (PatternKind pattern : {PatternKind::Random, PatternKind::Unsorted})
+    if (scaleKindsOf(kernel).ofX)
+      runCase(deepShape(record.blockRows, record.blockColumns), pattern);
   if (subset == Subset::All)
     runCase(manyTilesShape(record.blockRows, record.blockColumns), PatternKind::Random);
 }
