@@ -17,7 +17,7 @@ void AmpereOps::emitCopy(CopyOp op) {
     return program.ringOf(op.getRing()).isAdjacent(op.getIndex()) ? emitAdjacentCopy(program, op)
                                                                   : makeThreadCopy(program, op)->emit();
   emitTensorCopy(context, op, program.ringOf(op.getRing()), program.slotOf(op.getCursor()),
-                 values.flat(op.getCoordinates()), /*blockColumn=*/Value(), values.one(op.getAt()));
+                 values.flat(op.getCoordinates()), /*blockColumns=*/ValueRange(), values.one(op.getAt()));
 }
 
 MmaOperand AmpereOps::operandOf(Value view, Value cursor) {
