@@ -94,7 +94,7 @@ void SharedMemoryRanges::addStaging(StoreOp store) {
       "the staging of a store has");
 }
 
-/// Those of all slices but the first one.
+/// Shared memory holds the sums of all slices but the first one.
 void SharedMemoryRanges::addSums(AddSlicesOp op) {
   constexpr int64_t sumBytes = 4;
   AccumulatorType type = op.getAccumulator().getType();

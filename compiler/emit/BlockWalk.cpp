@@ -23,7 +23,7 @@ Values BlockWalk::load(Value position) {
   return loaded;
 }
 
-/// What a visit of the step at a position that exists sees of its blocks.
+/// Loads what a visit of the step at a position sees of its blocks. The position exists.
 Values BlockWalk::loadStep(Value position) {
   if (blocks() == 1)
     return load(position);
@@ -77,11 +77,10 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
 
 /// Each lane loads for a block of its own, so that a row of up to 32 blocks waits for memory once.
 Values BlockWalk::loopByLanes(ValueRange carried, Visit visit) {
-  constexpr int64_t lanes = 32;
-  Value lane = b.bitAnd(context.thread, lanes - 1), last = b.sub(end, 1);
-  return b.forLoop(firstBlock, end, b.i32(lanes), carried, [&](Value first, ValueRange state) {
+  Value lane = b.bitAnd(context.thread, warpLanes - 1), last = b.sub(end, 1);
+  return b.forLoop(firstBlock, end, b.i32(warpLanes), carried, [&](Value first, ValueRange state) {
     Values ofLane = load(b.minimum(b.add(first, lane), last));
-    Value count = b.minimum(b.sub(end, first), b.i32(lanes));
+    Value count = b.minimum(b.sub(end, first), b.i32(warpLanes));
     return b.forLoop(b.i32(0), count, b.i32(1), state, [&](Value number, ValueRange state) {
       Values visited{b.add(first, number)};
       for (Value loaded : ofLane)

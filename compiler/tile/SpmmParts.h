@@ -60,7 +60,7 @@ protected:
   bool hasSlices() { return int64_t(schedule.getSlices()) > 1; }
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
-  /// Of a group, or of `columns` of its columns.
+  /// The type of the sum of a group, or of `columns` of its columns.
   mlir::Type sumType() { return sumType(columnsOfGroup()); }
   mlir::Type sumType(int64_t columns);
   int64_t columnsOfPart();
