@@ -9,6 +9,7 @@
 #include "Failure.h"
 #include "HostObject.h"
 #include "IrDump.h"
+#include "KernelModules.h"
 #include "ListCandidates.h"
 #include "Passes.h"
 #include "Pipeline.h"
@@ -410,17 +411,25 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
 std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump,
                                                                  ScheduleAttempts &attempts) {
   llvm::LLVMContext context;
-  auto machine = createGpuTargetMachine(chip.name, "+" + std::string(hasF8 ? chip.ptxFeatureOfF8 : chip.ptxFeature));
+  auto makeMachine = [&] {
+    return createGpuTargetMachine(chip.name, "+" + std::string(hasF8 ? chip.ptxFeatureOfF8 : chip.ptxFeature));
+  };
+  auto machine = makeMachine();
   gpu::GPUModuleOp gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto llvmModule = times.measure("translation", [&] { return translateToLLVM(gpuModule, context, *machine); });
   if (!llvmModule)
     return failInternally("translation to LLVM IR failed", chip.name);
-  optimizeModule(*llvmModule, *machine, kernelPasses, dump);
+  const bool isTextWanted = dump.isEnabled() || options.emit == SPARSEC_EMIT_LLVM;
+  if (isTextWanted)
+    optimizeModule(*llvmModule, *machine, kernelPasses, dump);
   if (options.emit == SPARSEC_EMIT_LLVM)
     return SPARSEC_COMPILE_OK;
 
   std::string launchInfo = getLaunchInfo(*llvmModule);
-  auto ptx = times.measure("code generation", [&] { return emitPtx(*llvmModule, *machine); });
+  auto kernels = times.measure("division", [&] { return KernelModules(*llvmModule, makeMachine); });
+  if (!isTextWanted)
+    times.measure("optimisation", [&] { kernels.optimize(kernelPasses); });
+  auto ptx = times.measure("code generation", [&] { return kernels.emitPtx(); });
   if (!ptx)
     return failInternally(llvm::toString(ptx.takeError()), chip.name);
   dump.write("ptx.ptx", *ptx);

@@ -187,7 +187,8 @@ llvm::Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
     return error;
 
   std::string arch = "-arch=" + job.chip;
-  SmallVector<StringRef> command = {job.program, "-v", "-O3", arch, ptxPath, "-o", cubinPath};
+  // By all threads of the machine. The kernels are the same, however many there are.
+  SmallVector<StringRef> command = {job.program, "-v", "-O3", "--split-compile=0", arch, ptxPath, "-o", cubinPath};
   auto fail = [&](const Twine &message) {
     keepPtx = true;
     std::string reproducer;

@@ -235,7 +235,8 @@ TEST_F(PtxasRun, SuccessLeavesNothingBehind) {
 }
 
 TEST_F(PtxasRun, PassesChipAndFiles) {
-  auto result = runPtxas(makeJob("[ \"$1 $2 $3\" = '-v -O3 -arch=sm_90a' ] || exit 9; cp $4 $out"));
+  auto result =
+      runPtxas(makeJob("[ \"$1 $2 $3 $4\" = '-v -O3 --split-compile=0 -arch=sm_90a' ] || exit 9; cp $5 $out"));
   ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
   EXPECT_EQ(result->cubin, ".version 8.6");
 }
@@ -248,9 +249,9 @@ TEST_F(PtxasRun, FailureKeepsThePtxAndSaysHowToReproduce) {
   ASSERT_TRUE(llvm::StringRef(message).starts_with(start)) << message;
   llvm::SmallVector<llvm::StringRef> command;
   llvm::StringRef(message).drop_front(start.size()).split(command, ' ');
-  ASSERT_EQ(command.size(), 7u);
+  ASSERT_EQ(command.size(), 8u);
   EXPECT_EQ(command[0], path("bin/ptxas"));
-  auto kept = llvm::MemoryBuffer::getFile(command[4]);
+  auto kept = llvm::MemoryBuffer::getFile(command[5]);
   ASSERT_TRUE(bool(kept));
   EXPECT_EQ((*kept)->getBuffer(), ".version 8.6");
   EXPECT_EQ(countTemporaries(), 1u);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelModules.h"
+
+#include "Translate.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+
+#include <numeric>
+
+using namespace sparsec;
+
+/// Whether no function with a body is used by another one. Then each of them is a kernel.
+static bool isOfKernelsAlone(const llvm::Module &module) {
+  return llvm::all_of(module, [](const llvm::Function &function) {
+    return function.isDeclaration() ? function.isIntrinsic() : function.use_empty();
+  });
+}
+
+/// Leaves one kernel in a module whose functions have not been read yet.
+static void keepKernel(llvm::Module &module, llvm::StringRef kernel, bool keepsVariables) {
+  for (llvm::Function &function : module)
+    if (function.getName() != kernel)
+      function.deleteBody();
+  llvm::cantFail(module.materializeAll());
+  for (llvm::Function &function : llvm::make_early_inc_range(module))
+    if (function.isDeclaration() && function.use_empty())
+      function.eraseFromParent();
+  for (llvm::GlobalVariable &variable : llvm::make_early_inc_range(module.globals()))
+    if (!keepsVariables && variable.use_empty())
+      variable.eraseFromParent();
+}
+
+KernelModules::KernelModules(const llvm::Module &whole, MachineFactory makeMachine)
+    : threads(llvm::hardware_concurrency()) {
+  const bool isDivided = isOfKernelsAlone(whole);
+  std::vector<unsigned> sizes;
+  for (const llvm::Function &function : whole) {
+    if (function.isDeclaration() || (!isDivided && !parts.empty()))
+      continue;
+    parts.push_back({function.getName().str(), std::make_unique<llvm::LLVMContext>(), nullptr, nullptr});
+    sizes.push_back(function.getInstructionCount());
+  }
+  bySize.resize(parts.size());
+  std::iota(bySize.begin(), bySize.end(), 0);
+  llvm::stable_sort(bySize, [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
+
+  // A module belongs to a context. Bitcode is LLVM's way to another one.
+  llvm::SmallString<0> bitcode;
+  llvm::raw_svector_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(whole, stream);
+  llvm::MemoryBufferRef buffer(bitcode, whole.getModuleIdentifier());
+  forEachPart([&](size_t index) {
+    Part &part = parts[index];
+    part.machine = makeMachine();
+    part.module = llvm::cantFail(llvm::getLazyBitcodeModule(buffer, *part.context));
+    if (isDivided)
+      keepKernel(*part.module, part.firstFunction, /*keepsVariables=*/index == 0);
+    else
+      llvm::cantFail(part.module->materializeAll());
+  });
+}
+
+void KernelModules::forEachPart(llvm::function_ref<void(size_t)> body) {
+  for (size_t index : bySize)
+    threads.async([=] { body(index); });
+  threads.wait();
+}
+
+void KernelModules::optimize(llvm::StringRef passes) {
+  forEachPart([&](size_t index) { sparsec::optimize(*parts[index].module, *parts[index].machine, passes); });
+}
+
+/// A module's text begins with the version, the target and its variables. One of them may stand in a file, and the
+/// first kernel's has all variables.
+static llvm::StringRef dropHeader(llvm::StringRef ptx, llvm::StringRef kernel) {
+  size_t entry = ptx.find((".visible .entry " + kernel + "(").str());
+  assert(entry != llvm::StringRef::npos && "the back end has emitted the kernel");
+  return ptx.drop_front(entry);
+}
+
+llvm::Expected<std::string> KernelModules::emitPtx() {
+  std::vector<std::string> texts(parts.size());
+  std::vector<std::string> errors(parts.size());
+  forEachPart([&](size_t index) {
+    llvm::Expected<std::string> text = sparsec::emitPtx(*parts[index].module, *parts[index].machine);
+    if (text)
+      texts[index] = std::move(*text);
+    else
+      errors[index] = llvm::toString(text.takeError());
+  });
+  llvm::erase(errors, "");
+  if (!errors.empty())
+    return llvm::createStringError(llvm::join(errors, "\n"));
+  std::string ptx;
+  for (auto [part, text] : llvm::zip_equal(parts, texts))
+    ptx += ptx.empty() ? llvm::StringRef(text) : dropHeader(text, part.firstFunction);
+  return ptx;
+}
