@@ -49,10 +49,11 @@ KernelModules::KernelModules(const llvm::Module &whole, MachineFactory makeMachi
   std::iota(bySize.begin(), bySize.end(), 0);
   llvm::stable_sort(bySize, [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
 
-  // A module belongs to a context. Bitcode is LLVM's way to another one.
+  // A module belongs to a context. Bitcode is LLVM's way to another one. The order of uses decides some orders of
+  // instructions in the passes and in code generation.
   llvm::SmallString<0> bitcode;
   llvm::raw_svector_ostream stream(bitcode);
-  llvm::WriteBitcodeToFile(whole, stream);
+  llvm::WriteBitcodeToFile(whole, stream, /*ShouldPreserveUseListOrder=*/true);
   llvm::MemoryBufferRef buffer(bitcode, whole.getModuleIdentifier());
   forEachPart([&](size_t index) {
     Part &part = parts[index];
