@@ -98,6 +98,24 @@ LogicalResult TileLoopOp::verifyRegions() {
   return verifyYield(*this);
 }
 
+LogicalResult SleepOp::verify() {
+  // sleep_c1
+  if (int64_t(getNanoseconds()) < 1)
+    return emitOpError("expects at least 1 nanosecond, but got ") << getNanoseconds();
+  return success();
+}
+
+LogicalResult TileFollowsOp::verify() {
+  auto loop = cast<TileLoopOp>((*this)->getParentOp());
+  // tile_follows_c1
+  if (!loop.getCounter())
+    return emitOpError("expects a tile loop with counter");
+  // tile_follows_c2
+  if (!llvm::hasSingleElement(loop.getBody().front().getOps<TileFollowsOp>()))
+    return emitOpError("expects to be the only one of its loop");
+  return success();
+}
+
 void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits) {
   build(builder, state, inits.getTypes(), inits, /*periodic=*/false, /*counter=*/false);
   OpBuilder::InsertionGuard guard(builder);

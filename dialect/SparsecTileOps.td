@@ -86,6 +86,21 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
   let hasRegionVerifier = 1;
 }
 
+def Sparsec_TileFollowsOp : Sparsec_Op<"tile_follows", [HasParent<"TileLoopOp">]> {
+  let summary = "1 where another tile follows in the tile loop, 0 behind the last one (i32).";
+  let description = [{
+    The loop has a `counter`. The op takes the number of the next tile from it, which the loop then does not do at the
+    end of the body.
+
+    ```mlir
+    %follows = sparsec.tile_follows : i32
+    ```
+  }];
+  let results = (outs I32:$follows);
+  let assemblyFormat = "attr-dict `:` type($follows)";
+  let hasVerifier = 1;
+}
+
 def Sparsec_LoopOp : Sparsec_Op<"loop", [SingleBlock]> {
   let summary = "Runs its body as long as a carried i32 differs from a number (`ne`), or is not less (`sge`).";
   let description = [{
@@ -147,6 +162,34 @@ def Sparsec_ZeroOp : Sparsec_Op<"zero", [Pure]> {
   }];
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Sparsec_UnsetOp : Sparsec_Op<"unset", [Pure]> {
+  let summary = "An accumulator that nothing reads.";
+  let description = [{
+    A loop or a branch carries it where there are no sums.
+
+    ```mlir
+    %none = sparsec.unset : <64, 128>
+    ```
+  }];
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Sparsec_SleepOp : Sparsec_Op<"sleep"> {
+  let summary = "Suspends the threads that come to it for about so many nanoseconds.";
+  let description = [{
+    Groups that begin at the same time wait for products at the same time and exponentiate at the same time, for many
+    steps. One that sleeps before the first of them is beside another one in its products.
+
+    ```mlir
+    sparsec.sleep {nanoseconds = 200 : i64}
+    ```
+  }];
+  let arguments = (ins I64Attr:$nanoseconds);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sparsec_Operand : I32EnumAttr<"Operand", "which operand of the product a load or copy brings", [

@@ -322,21 +322,29 @@ static TileRange rangeOfTile(ProgramContext &context, Value tileOfCta) {
 
 /// The number of the tile after `tile`, less the step of the range. Every tile that is done takes one number of the
 /// counter, so that it is zero again at the end. A launch with a counter has no lists: its range ends with the grid.
-static Value takeNumber(ProgramContext &context, Value tile) {
+Value NextNumber::take() {
+  if (taken)
+    return taken;
   KernelBuilder &b = context.b;
   Value counter = context.parameters.workspace(
       WorkspaceAttr::get(b.getContext(), WorkspaceKind::tile_counter, /*bytes=*/sizeof(uint32_t)));
-  return b.ifThenElse(
+  taken = b.ifThenElse(
       b.isNotNull(counter), b.i32Type(),
       [&] { return Values{ptx::fetchIncrement(b, counter, b.sub(tilesOfGrid(context), 1))}; },
       [&] { return Values{tile}; })[0];
+  return taken;
+}
+
+Value NextNumber::isTile() {
+  TileRange range = rangeOfTile(context, tileOfCta);
+  return context.b.less(context.b.add(take(), range.step), range.end);
 }
 
 /// The number of the next tile is taken at the end of the body, when the copies of this tile have started and the
 /// consumers still have a ring of them to work on. A number that is taken before would keep a tile from workers that
 /// are free by then.
 KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value tileOfCta, ValueRange carried,
-                                                  TileRowBody body) {
+                                                  CountedTileBody body) {
   KernelBuilder &b = context.b;
   TileRange first = rangeOfTile(context, tileOfCta);
   Values state(carried);
@@ -352,8 +360,9 @@ KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value
         TileRange range = rangeOfTile(context, tileOfCta);
         Value tile = found[0];
         Values coordinates = emitTileCoordinates(context, range, tile);
-        Values after = body(coordinates[0], coordinates[1], state.drop_back());
-        after.push_back(takeNumber(context, tile));
+        NextNumber next(context, tileOfCta, tile);
+        Values after = body(coordinates[0], coordinates[1], state.drop_back(), next);
+        after.push_back(next.take());
         return after;
       });
   result.pop_back();

@@ -246,6 +246,7 @@ Values ProgramEmitter::emitBlock(Block &block) {
 void ProgramEmitter::emitOp(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](TileLoopOp loop) { emitTileLoop(loop); })
+      .Case([&](TileFollowsOp op) { values.set(op, b.select(nextNumber->isTile(), b.i32(1), b.i32(0))); })
       .Case([&](scf::ForOp loop) { emitFor(loop); })
       .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
@@ -286,6 +287,8 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](ReadStepOp op) { values.assign(op.getVisited(), walks[op.getWalk()]->read(values.of(op.getStep()))); })
       .Case([&](ViewOp view) { chip->emitView(view); })
       .Case([&](ZeroOp zero) { values.set(zero, values.zeroSums(zero.getType())); })
+      .Case([&](UnsetOp unset) { values.set(unset, values.unsetSums(unset.getType())); })
+      .Case([&](SleepOp op) { ptx::sleep(b, op.getNanoseconds()); })
       .Case([&](LoadFragmentOp load) { chip->emitLoadFragment(load); })
       .Case([&](ToFragmentOp op) {
         values.set(op, ptx::packPairs(b, op.getType().getElementType(), values.sums(op.getAccumulator())));
@@ -323,7 +326,10 @@ void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
   Values inits = values.flat(loop.getInits());
   // The body may read the thread anew, which nothing behind the loop can use.
   auto outside = std::pair(context.thread, threadInGroup);
-  Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitTile)
+  auto emitCounted = [&](Value tileRow, Value panel, ValueRange carried, NextNumber &next) {
+    return nextNumber = &next, emitTile(tileRow, panel, carried);
+  };
+  Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitCounted)
                    : loop.getPeriodic() ? emitRounds(context, inits, emitTile)
                                         : emitTileRows(context, inits, emitTile);
   std::tie(context.thread, threadInGroup) = outside;

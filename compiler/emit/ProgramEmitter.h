@@ -104,7 +104,8 @@ private:
   mlir::Value sharedMemoryOf(mlir::Value number);
   mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }
 
-  bool isOnlyRole = false; // one of warps
+  bool isOnlyRole = false;          // one of warps
+  NextNumber *nextNumber = nullptr; // that of the tile loop's counter
   std::unique_ptr<ChipOps> chip;
   FamilyOps *family = nullptr;
   llvm::DenseMap<mlir::Value, std::unique_ptr<WalkEmitter>> walks;

@@ -89,6 +89,13 @@ Values ProgramValues::zeroSums(Type type) const {
   return Values(sumCount(type), b.f32(0));
 }
 
+Values ProgramValues::unsetSums(Type type) const {
+  Values unset;
+  for (Type part : flatTypes(type))
+    unset.push_back(LLVM::UndefOp::create(b, part));
+  return unset;
+}
+
 Values ProgramValues::fromSums(ValueRange sums) const {
   return areSumsInStruct() ? Values{b.pack(sums)} : Values(sums);
 }

@@ -32,6 +32,7 @@ public:
   int64_t sumCount(mlir::Type type) const;
   KernelBuilder::Values sums(mlir::Value accumulator) const;
   KernelBuilder::Values zeroSums(mlir::Type type) const;
+  KernelBuilder::Values unsetSums(mlir::Type type) const;
   /// The f32 of a thread of scales of columns.
   int64_t columnScaleCount(ColumnScalesType type) const;
   static int64_t threadScaleCount(ThreadScalesType type);

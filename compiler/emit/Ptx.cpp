@@ -351,6 +351,9 @@ void ptx::copyAsync4(KernelBuilder &b, Value destination, Value source, Value by
 void ptx::copyAsyncArrive(KernelBuilder &b, Value barrier) {
   inlineAsm(b, {}, {barrier}, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", "r", Effects::memory);
 }
+void ptx::sleep(KernelBuilder &b, int64_t nanoseconds) {
+  inlineAsm(b, {}, {b.i32(nanoseconds)}, "nanosleep.u32 $0;", "n", Effects::memory);
+}
 void ptx::copyAsyncCommit(KernelBuilder &b) { NVVM::CpAsyncCommitGroupOp::create(b); }
 void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {
   NVVM::CpAsyncWaitGroupOp::create(b, b.getI32IntegerAttr(pending));

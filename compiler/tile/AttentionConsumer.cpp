@@ -14,6 +14,9 @@ using namespace sparsec;
 
 namespace {
 
+/// Of the first steps of the groups of a tile (bench/notes/attention-stagger.md).
+constexpr int64_t nanosecondsApart = 200;
+
 class AttentionConsumer : public AttentionRole {
 public:
   AttentionConsumer(ImplicitLocOpBuilder &b, AttentionParts &parts) : AttentionRole(b, parts, rowsOfWarpgroup) {}
@@ -21,12 +24,23 @@ public:
   void build();
 
 private:
-  /// The loop over tiles carries the cursors, and the messages that came with the queries.
+  /// The messages of the first keys of a tile, and where tiles start ahead their scores. The block is none as long as
+  /// nobody has computed them.
+  struct FirstKeys {
+    Value block, second, scores;
+
+    Values values() const { return scores ? Values{block, second, scores} : Values{block, second}; }
+    static FirstKeys of(ValueRange values);
+  };
+  /// The loop over tiles carries the cursors, and the messages that came with the queries. Where tiles start ahead, it
+  /// also carries the first keys.
   struct NextTile {
     Value queries, keys;
     Value tileRow, panel;
+    FirstKeys first;
 
-    SmallVector<Value> values() const { return {queries, keys, tileRow, panel}; }
+    Values values() const;
+    static NextTile of(ValueRange values);
   };
   /// The loop over steps carries the state between two of them.
   struct Progress {
@@ -45,20 +59,32 @@ private:
   struct FinishedTile {
     Value keys, output, rows;
 
-    SmallVector<Value> values() const { return {keys, output, rows}; }
+    Values values() const { return {keys, output, rows}; }
+    static FinishedTile of(ValueRange values) { return {values[0], values[1], values[2]}; }
   };
 
+  /// Groups with parts of the keys wait for memory, not for one another. Bounded scores lose up to 5 %.
+  bool staggersGroups() { return schedule.getConsumersM() > 1 && !parts.isSplit && !form.hasFixedShift(); }
+  void stagger(const NextTile &first);
   NextTile waitForTile(Value queries, Value keys);
-  NextTile buildTile(const NextTile &next);
-  FinishedTile buildStepsOfGroup(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
-  FinishedTile buildSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
+  NextTile buildTile(const NextTile &tile);
+  FirstKeys waitForFirstKeys(const NextTile &tile);
+  FirstKeys waitForKeys(const NextTile &tile);
+  FirstKeys noFirstKeys(Value scores);
+  NextTile storeAndWait(const NextTile &tile, const FinishedTile &finished);
+  FinishedTile buildStepsOfGroup(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
+  Progress buildSteps(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
+  FinishedTile complete(const Progress &progress, Value product, int64_t outstanding);
+  Values finishAhead(const NextTile &tile, const Progress &progress);
+  NextTile startNextTile(const NextTile &tile, const Progress &progress, Value product);
+  void store(const FinishedTile &finished);
   FinishedTile passSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
-  FinishedTile choose(Value condition, function_ref<FinishedTile()> then, function_ref<FinishedTile()> otherwise);
-  Progress firstStep(const NextTile &tile, const FinishedTile &none, ValueRange messages);
+  Values chooseValues(Value condition, ValueRange like, function_ref<Values()> then, function_ref<Values()> otherwise);
+  Progress firstStep(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
   Progress nextStep(const NextTile &tile, const Progress &progress);
   Progress waitForStep(Progress progress, Value cursor);
-  Value issueScores(const NextTile &tile, Value keys, ValueRange messages);
+  Value issueScores(Value queries, Value keys, ValueRange messages);
   Value issueOutput(const Progress &progress, Value cursor);
   void clearValues(const Progress &progress, Value cursor);
   Values countsOf(const Step &step);
@@ -79,9 +105,6 @@ private:
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, i32(b, number));
   }
   Value sums(Value pending, int64_t outstanding);
-  /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
-  /// half as much of shared memory.
-  bool keepsQueries() { return schedule.getTileN() == 64 && parts.headDimension == 128 && parts.valueDimension <= 128; }
   /// One of three tiles side by side lets another that issues products finish: mixed, their products would end at the
   /// same time, and both would exponentiate at the same time. Two tiles lose 2 to 4 % by it, and a soft cap gains
   /// nothing.
@@ -101,50 +124,122 @@ AttentionConsumer::Progress AttentionConsumer::Progress::of(ValueRange values) {
   return {values[0], values[1], values[2], values[3], values[4], values[5], Values(values.drop_front(6))};
 }
 
+AttentionConsumer::FirstKeys AttentionConsumer::FirstKeys::of(ValueRange values) {
+  return {values[0], values[1], values.size() > 2 ? values[2] : Value()};
+}
+
+AttentionConsumer::Values AttentionConsumer::NextTile::values() const {
+  Values all{queries, keys, tileRow, panel};
+  if (first.scores)
+    llvm::append_range(all, first.values());
+  return all;
+}
+
+AttentionConsumer::NextTile AttentionConsumer::NextTile::of(ValueRange values) {
+  return {values[0], values[1], values[2], values[3],
+          values.size() > 4 ? FirstKeys::of(values.drop_front(4)) : FirstKeys()};
+}
+
 void AttentionConsumer::build() {
   makeViews();
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
-  loopWhile(b, waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
+  NextTile first = waitForTile(queries, keys);
+  if (parts.startsAhead())
+    first.first = noFirstKeys(UnsetOp::create(b, scoreType()));
+  if (staggersGroups())
+    stagger(first);
+  loopWhile(b, first.values(),
+            {"query_slot", "key_slot", "tile_row", "panel", "first_block", "first_second", "first_scores"},
             {/*position=*/2, LoopTest::ne, endOfTiles},
-            [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
+            [&](ValueRange next) { return buildTile(NextTile::of(next)).values(); });
+}
+
+/// The groups begin apart. Those that begin together wait for their products together and exponentiate together, for
+/// ten steps and more (bench/notes/attention-stagger.md).
+void AttentionConsumer::stagger(const NextTile &first) {
+  Value exists = isNot(first.tileRow, endOfTiles);
+  auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, exists, isNot(group, 0)), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WaitOp::create(b, TypeRange(), parts.keyRing, first.keys);
+  SleepOp::create(b, nanosecondsApart);
 }
 
 AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value keys) {
   auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.queryRing, queries);
-  return {queries, keys, wait.getResult(0), wait.getResult(1)};
+  return {queries, keys, wait.getResult(0), wait.getResult(1), FirstKeys()};
+}
+
+AttentionConsumer::FirstKeys AttentionConsumer::waitForKeys(const NextTile &tile) {
+  auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, tile.keys);
+  return {wait.getResult(0), wait.getResult(1), Value()};
+}
+
+/// Those of a tile that does not start ahead, where others do.
+AttentionConsumer::FirstKeys AttentionConsumer::noFirstKeys(Value scores) {
+  return {i32(b, KeyWalkOp::noBlock), i32(b, 0), scores};
+}
+
+/// Where tiles start ahead, the scores are there behind it. Those of a list without blocks are of an empty slot, and
+/// nothing uses them.
+AttentionConsumer::FirstKeys AttentionConsumer::waitForFirstKeys(const NextTile &tile) {
+  if (!parts.startsAhead())
+    return waitForKeys(tile);
+  Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, tile.first.block, i32(b, KeyWalkOp::noBlock));
+  return FirstKeys::of(carryIf(b, isNone, tile.first.values(), [&] {
+    FirstKeys found = waitForKeys(tile);
+    found.scores = sums(issueScores(tile.queries, tile.keys, found.values()), /*outstanding=*/0);
+    return found.values();
+  }));
 }
 
 /// If the queries move to registers, their slot is released at once.
-AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
-  Value panel = next.panel;
+AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &tile) {
+  Value panel = tile.panel;
   TilePartOp part = parts.makePart(b, panel);
-  sequenceTile = parts.makeTile(b, part, next.tileRow, panel);
-  if (keepsQueries()) {
-    keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, next.queries);
-    release(parts.queryRing, next.queries);
+  sequenceTile = parts.makeTile(b, part, tile.tileRow, panel);
+  if (parts.keepsQueries()) {
+    keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, tile.queries);
+    release(parts.queryRing, tile.queries);
   }
-  auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, next.keys);
+  FirstKeys first = waitForFirstKeys(tile);
   softmax = makeSoftmax(sequenceTile);
-  FinishedTile none = {next.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
-  FinishedTile finished = choose(
-      isNot(wait.getResult(0), endOfList), [&] { return buildStepsOfGroup(next, none, wait.getResults()); },
-      [&] { return skipSteps(next, none); });
-  Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
-  parts.makeStore(b, sequenceTile, query, finished.output, finished.rows);
-  Value queries = NextOp::create(b, parts.queryRing, next.queries);
-  return waitForTile(queries, finished.keys);
+  FinishedTile none = {tile.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
+  Value hasKeys = isNot(first.block, endOfList);
+  if (parts.startsAhead())
+    return NextTile::of(chooseValues(
+        hasKeys, tile.values(), [&] { return finishAhead(tile, buildSteps(tile, none, first)); },
+        [&] { return storeAndWait(tile, skipSteps(tile, none)).values(); }));
+  Values finished = chooseValues(
+      hasKeys, none.values(), [&] { return buildStepsOfGroup(tile, none, first).values(); },
+      [&] { return skipSteps(tile, none).values(); });
+  return storeAndWait(tile, FinishedTile::of(finished));
 }
 
-AttentionConsumer::FinishedTile AttentionConsumer::choose(Value condition, function_ref<FinishedTile()> then,
-                                                          function_ref<FinishedTile()> otherwise) {
-  auto branch = scf::IfOp::create(b, TypeRange{CursorType::get(context), outputType(), stateType()}, condition,
-                                  /*withElseRegion=*/true);
+AttentionConsumer::NextTile AttentionConsumer::storeAndWait(const NextTile &tile, const FinishedTile &finished) {
+  store(finished);
+  NextTile next = waitForTile(NextOp::create(b, parts.queryRing, tile.queries), finished.keys);
+  // Zeros, because the assembler would keep registers for what is unset through all steps.
+  if (parts.startsAhead())
+    next.first = noFirstKeys(ZeroOp::create(b, scoreType()));
+  return next;
+}
+
+void AttentionConsumer::store(const FinishedTile &finished) {
+  Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
+  parts.makeStore(b, sequenceTile, query, finished.output, finished.rows);
+}
+
+/// Values of the types of `like`.
+AttentionConsumer::Values AttentionConsumer::chooseValues(Value condition, ValueRange like, function_ref<Values()> then,
+                                                          function_ref<Values()> otherwise) {
+  auto branch = scf::IfOp::create(b, like.getTypes(), condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, then().values());
+  scf::YieldOp::create(b, then());
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, otherwise().values());
-  return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
+  scf::YieldOp::create(b, otherwise());
+  return Values(branch.getResults());
 }
 
 /// The number of queries of the tile's sequence.
@@ -158,33 +253,62 @@ Value AttentionConsumer::queriesOfTile() {
 
 /// The steps of a list that has blocks, for a group that may have no queries.
 AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextTile &tile, const FinishedTile &none,
-                                                                     ValueRange firstMessages) {
+                                                                     const FirstKeys &first) {
+  auto compute = [&] {
+    Progress progress = buildSteps(tile, none, first);
+    return complete(progress, issueOutput(progress, progress.keys), /*outstanding=*/0).values();
+  };
   if (!mayHaveNoQueries())
-    return buildSteps(tile, none, firstMessages);
+    return FinishedTile::of(compute());
   Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
   Value hasQueries = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, query, queriesOfTile());
-  return choose(
-      hasQueries, [&] { return buildSteps(tile, none, firstMessages); },
-      [&] { return passSteps(tile, none, firstMessages); });
+  return FinishedTile::of(
+      chooseValues(hasQueries, none.values(), compute, [&] { return passSteps(tile, none, first.values()).values(); }));
 }
 
-/// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
-/// are there, so that the next tile's arrive while this one is finished.
-AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &tile, const FinishedTile &none,
-                                                              ValueRange firstMessages) {
-  SmallVector<Value> last = loopWhile(b, firstStep(tile, none, firstMessages).values(),
-                                      {"slot", "block", "second", "output", "probabilities", "rows", "count"},
-                                      {/*position=*/1, LoopTest::ne, endOfList}, [&](ValueRange progress) {
-                                        return nextStep(tile, Progress::of(progress)).values();
-                                      });
+/// The steps of a list that has blocks, up to the product with the last values; the slot of the first keys is full. The
+/// queries are free when the last scores are there, so that the next tile's arrive while this one is finished.
+AttentionConsumer::Progress AttentionConsumer::buildSteps(const NextTile &tile, const FinishedTile &none,
+                                                          const FirstKeys &first) {
+  SmallVector<Value> last = loopWhile(
+      b, firstStep(tile, none, first).values(), {"slot", "block", "second", "output", "probabilities", "rows", "count"},
+      {/*position=*/1, LoopTest::ne, endOfList},
+      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
   releaseQueries(tile);
 
   Progress progress = Progress::of(last); // the messages are those of the last values
   clearValues(progress, progress.keys);
-  Value output = sums(issueOutput(progress, progress.keys), /*outstanding=*/0);
+  return progress;
+}
+
+/// The sums of the tile, of which `product` is the last one.
+AttentionConsumer::FinishedTile AttentionConsumer::complete(const Progress &progress, Value product,
+                                                            int64_t outstanding) {
+  Value output = sums(product, outstanding);
   release(parts.keyRing, progress.keys);
   Value keys = advance(progress.keys);
   return {keys, output, SumRowsOp::create(b, stateType(), progress.rows, sumsRows() ? output : Value())};
+}
+
+/// The message beside the last values says whether another tile follows, which then starts ahead. Else the store waits
+/// for nothing: the end of tiles may come late.
+AttentionConsumer::Values AttentionConsumer::finishAhead(const NextTile &tile, const Progress &progress) {
+  Value product = issueOutput(progress, progress.keys);
+  return chooseValues(
+      isNot(progress.second, noTile), tile.values(), [&] { return startNextTile(tile, progress, product).values(); },
+      [&] { return storeAndWait(tile, complete(progress, product, /*outstanding=*/0)).values(); });
+}
+
+/// Stores the tile while the first scores of the next one are multiplied.
+AttentionConsumer::NextTile AttentionConsumer::startNextTile(const NextTile &tile, const Progress &progress,
+                                                             Value product) {
+  Value queries = NextOp::create(b, parts.queryRing, tile.queries), keys = advance(progress.keys);
+  NextTile next = waitForTile(queries, keys);
+  next.first = waitForKeys(next);
+  Value scores = issueScores(next.queries, next.keys, next.first.values());
+  store(complete(progress, product, /*outstanding=*/1));
+  next.first.scores = sums(scores, /*outstanding=*/0);
+  return next;
 }
 
 /// A group without queries computes nothing, which leaves the SM to the other one. It comes to every slot, because a
@@ -239,9 +363,14 @@ AttentionConsumer::Progress AttentionConsumer::waitForStep(Progress progress, Va
 
 /// Computes the probabilities of the first step. Output and rows begin as those of a tile without keys.
 AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, const FinishedTile &none,
-                                                         ValueRange messages) {
-  Value product = issueScores(tile, tile.keys, messages), terms = makeTerms(messages);
-  Value scores = sums(product, /*outstanding=*/0);
+                                                         const FirstKeys &first) {
+  Values messages{first.block, first.second};
+  Value scores = first.scores, terms;
+  if (!scores) {
+    Value product = issueScores(tile.queries, tile.keys, messages);
+    terms = makeTerms(messages);
+    scores = sums(product, /*outstanding=*/0);
+  }
   release(parts.keyRing, tile.keys);
   Step step = stepOf(messages);
   step.terms = terms;
@@ -266,7 +395,7 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   SmallVector<Value> messages{progress.block, progress.second};
   clearValues(progress, values);
   beginProducts();
-  Value product = issueScores(tile, keys, messages);
+  Value product = issueScores(tile.queries, keys, messages);
   WaitOp::create(b, TypeRange(), parts.keyRing, values);
   Value output = issueOutput(progress, values);
   endProducts();
@@ -300,11 +429,11 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
 }
 
 /// Q K of a step. A linear bias is what the sums start from.
-Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRange messages) {
+Value AttentionConsumer::issueScores(Value queries, Value keys, ValueRange messages) {
   Value bias = biasOf(stepOf(messages));
   auto type = PendingType::get(context, rowsOfGroup, schedule.getTileN());
-  return ProductOp::create(b, type, keepsQueries() ? keptQueries : queryView, keepsQueries() ? Value() : tile.queries,
-                           keyView, keys, bias, parts.headDimension);
+  return ProductOp::create(b, type, parts.keepsQueries() ? keptQueries : queryView,
+                           parts.keepsQueries() ? Value() : queries, keyView, keys, bias, parts.headDimension);
 }
 
 /// Makes the values of the step before zero that are behind the last key. All groups wait for each other there.
@@ -358,7 +487,7 @@ void AttentionConsumer::endProducts() {
 
 /// Releases the queries' slot, if that has not been done when they moved to registers.
 void AttentionConsumer::releaseQueries(const NextTile &tile) {
-  if (!keepsQueries())
+  if (!parts.keepsQueries())
     release(parts.queryRing, tile.queries);
 }
 

@@ -15,6 +15,9 @@ namespace sparsec {
 inline constexpr int64_t endOfTiles = -1;
 /// This number in place of the first block says that the list has ended. It comes with the last values of a tile.
 inline constexpr int64_t endOfList = -1;
+/// This number in place of the second message beside the end of a list says that no tile starts ahead: there is none
+/// behind this one, or tiles of the program never do.
+inline constexpr int64_t noTile = 0;
 
 /// A tile of queries, its part of the keys, and its sequence where sequences have sizes of their own.
 struct SequenceTile {
@@ -57,6 +60,13 @@ struct AttentionParts {
   bool hasSequences() { return keyLoop.getQueryStarts() || keyLoop.getKeyStarts() || keyLoop.getKeyLengths(); }
   /// The fewest blocks of a part of the keys; 1 where the program is not split.
   int64_t partBlocks() { return isSplit ? std::max<int64_t>(1, leastPartKeys / (keyBlock * chunks)) : 1; }
+  /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
+  /// half as much of shared memory.
+  bool keepsQueries() { return schedule.getTileN() == 64 && headDimension == 128 && valueDimension <= 128; }
+  /// Whether the first scores of a tile may be issued before the results of the tile before are stored. Groups with
+  /// tiles of their own hide the store of one another, and regions load what they need for each key behind the first
+  /// scores (bench/notes/attention-tile-change.md).
+  bool startsAhead();
   bool hasPackedQueries() { return bool(keyLoop.getQueryStarts()); }
   /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the
   /// diagonal: from there m rises less often.

@@ -31,6 +31,7 @@ private:
   void buildTile(ValueRange arguments);
   SmallVector<Value> sendTile(const SequenceTile &tile, ValueRange messages, Value queries, Value keys);
   Value walkKeys(SequenceTile tile, Value lists, Value cursor);
+  Value tileFollows();
   SmallVector<Value> sendStep(const SequenceTile &tile, ValueRange blocks, Value cursor, ValueRange sent);
   Value sendLast(const SequenceTile &tile, Value cursor, ValueRange sent);
   Value sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages, Value cursor);
@@ -142,6 +143,12 @@ Value AttentionProducer::walkKeys(SequenceTile tile, Value lists, Value cursor) 
   return sendLast(tile, walk.getResult(0), walk.getResults().drop_front());
 }
 
+/// Whether another tile follows, which then starts ahead. Its number is taken before the last values, so that it is on
+/// its way while their slot becomes free.
+Value AttentionProducer::tileFollows() {
+  return parts.startsAhead() ? Value(TileFollowsOp::create(b, b.getI32Type())) : i32(b, noTile);
+}
+
 /// `sent` are the blocks of the step before, whose values are still to be sent, or none. Gives the next cursor and the
 /// blocks of this step.
 SmallVector<Value> AttentionProducer::sendStep(const SequenceTile &tile, ValueRange blocks, Value cursor,
@@ -157,7 +164,7 @@ SmallVector<Value> AttentionProducer::sendStep(const SequenceTile &tile, ValueRa
 }
 
 Value AttentionProducer::sendLast(const SequenceTile &tile, Value cursor, ValueRange sent) {
-  SmallVector<Value> end{i32(b, endOfList), i32(b, 0)};
+  SmallVector<Value> end{i32(b, endOfList), tileFollows()};
   return choose(
       b, CursorType::get(b.getContext()), isNone(sent[0]),
       [&] { return postMessages(parts.keyRing, end, cursor), next(cursor); },

@@ -105,6 +105,11 @@ int64_t AttentionParts::contiguousKeys(int64_t keys) {
   return keyLoop.getPageTable() ? std::min(keys, cast<RankedTensorType>(key.getType()).getDimSize(2)) : keys;
 }
 
+bool AttentionParts::startsAhead() {
+  return schedule.getConsumersM() > 1 && !keepsQueries() && !isSplit && !hasSequences() && softmax.getScore().empty() &&
+         softmax.getMask().empty();
+}
+
 int64_t AttentionParts::producers() {
   constexpr int64_t leastParts = 2;
   if (int64_t(schedule.getConcurrentTiles()) > 1)

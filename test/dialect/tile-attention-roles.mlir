@@ -52,6 +52,10 @@ gpu.module @kernels {
       %key, %partial = sparsec.key_block %tile_row {keys = 64 : i64}
       // CHECK-NEXT: %[[BIAS:.*]] = sparsec.score_bias %softmax at(%[[KEY]]) partial(%partial) : <64, 128>
       %bias = sparsec.score_bias %softmax at(%key) partial(%partial) : <64, 128>
+      // CHECK-NEXT: sparsec.sleep {nanoseconds = 200 : i64}
+      sparsec.sleep {nanoseconds = 200 : i64}
+      // CHECK-NEXT: sparsec.unset : <64, 128>
+      %none = sparsec.unset : <64, 128>
       // CHECK-NEXT: sparsec.issue_begin {offset = 8 : i64}
       sparsec.issue_begin {offset = 8 : i64}
       // CHECK-NEXT: %[[S:.*]] = sparsec.product %[[A]], %{{.*}}[%{{.*}}], %[[BIAS]] {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
@@ -92,7 +96,9 @@ gpu.module @kernels {
       // CHECK: sparsec.tile_loop init(%{{.*}} : !cursor) attributes {counter} -> !cursor {
       %end = sparsec.tile_loop init(%begin : !sparsec.cursor) attributes {counter} -> !sparsec.cursor {
       ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
-        // CHECK: %lists = sparsec.key_lists %[[PATTERN]][%tile_row, %panel, %panel] : <64x64>
+        // CHECK: sparsec.tile_follows : i32
+        %follows = sparsec.tile_follows : i32
+        // CHECK-NEXT: %lists = sparsec.key_lists %[[PATTERN]][%tile_row, %panel, %panel] : <64x64>
         %lists = sparsec.key_lists %pattern[%tile_row, %panel, %panel] : <64x64>
         // CHECK-NEXT: %walk = sparsec.key_walk %lists at %panel {blocks = 2 : i64, causal, rows = 128 : i64, window = array<i64: 5, -1>}
         // CHECK-NEXT: sparsec.walk %walk {

@@ -5,6 +5,49 @@
 // -----
 
 gpu.module @kernels {
+  sparsec.program @tile_follows_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?x?x64xbf16>):
+    sparsec.role "producer" thread(1) registers(40) {
+      sparsec.tile_loop {
+      ^bb0(%tile_row: i32, %panel: i32):
+        // expected-error @+1 {{'sparsec.tile_follows' op expects a tile loop with counter}}
+        %follows = sparsec.tile_follows : i32
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @tile_follows_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?x?x64xbf16>):
+    sparsec.role "producer" thread(1) registers(40) {
+      sparsec.tile_loop attributes {counter} {
+      ^bb0(%tile_row: i32, %panel: i32):
+        // expected-error @+1 {{'sparsec.tile_follows' op expects to be the only one of its loop}}
+        %follows = sparsec.tile_follows : i32
+        %again = sparsec.tile_follows : i32
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @sleep_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?x?x64xbf16>):
+    sparsec.role "consumer" warpgroup(2) registers(232) {
+      // expected-error @+1 {{'sparsec.sleep' op expects at least 1 nanosecond, but got 0}}
+      sparsec.sleep {nanoseconds = 0}
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @product_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
     %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16, strip = 128>]>

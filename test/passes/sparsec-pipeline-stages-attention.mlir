@@ -19,7 +19,14 @@
 // CHECK-NEXT: %[[VALUES:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
 // The producer says which tile comes, until none is left.
 // CHECK: %[[TILE_ROW0:.*]], %[[PANEL0:.*]] = sparsec.wait %query_ring[%{{.*}}] : {{.*}} -> i32, i32
-// CHECK-NEXT: sparsec.loop (%[[CQ:.*]] = %begin : !cursor, %[[C0:.*]] = %{{.*}} : !cursor, %[[TILE_ROW:.*]] = %[[TILE_ROW0]] : i32, %[[PANEL:.*]] = %[[PANEL0]] : i32) while(%[[TILE_ROW]] ne -1) {
+// The second group begins behind the first one, where there is a tile.
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ne, %[[TILE_ROW0]], %c-1_i32
+// CHECK: %[[IS_SECOND:.*]] = arith.cmpi ne, %group, %c0_i32
+// CHECK: %[[STAGGERS:.*]] = arith.andi %[[EXISTS]], %[[IS_SECOND]]
+// CHECK-NEXT: scf.if %[[STAGGERS]] {
+// CHECK-NEXT: sparsec.wait %key_ring
+// CHECK-NEXT: sparsec.sleep {nanoseconds = 200 : i64}
+// CHECK: sparsec.loop (%[[CQ:.*]] = %begin : !cursor, %[[C0:.*]] = %{{.*}} : !cursor, %[[TILE_ROW:.*]] = %[[TILE_ROW0]] : i32, %[[PANEL:.*]] = %[[PANEL0]] : i32) while(%[[TILE_ROW]] ne -1) {
 // CHECK-NEXT: sparsec.query_tile %[[Q]], %[[K]][%[[TILE_ROW]], %[[PANEL]]] {rows = 128 : i64}
 // With 64 keys a step, queries move to registers, and their slot is free at once.
 // CHECK-NEXT: %[[QUERIES:.*]] = sparsec.load_fragment %[[A]][%[[CQ]]]
@@ -113,6 +120,7 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
 // Without a pattern there are no lists. One group has one slot of queries. With 128 keys a step, products read queries
 // from their slot, which is free after the last scores.
 // CHECK-LABEL: sparsec.program @plain
+// CHECK-NOT: sparsec.sleep
 // CHECK: sparsec.ring {{.*}} : ![[$ONE_QUERY]]
 // CHECK: sparsec.ring {{.*}} : ![[$THREE_KEYS]]
 // CHECK: sparsec.role "consumer" warpgroup(1)

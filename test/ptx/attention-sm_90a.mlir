@@ -21,6 +21,9 @@
 // CONSUMER: setmaxnreg.inc.sync.aligned.u32 232
 // CONSUMER: mbarrier.try_wait.parity
 // CONSUMER: ld.shared.v2.b32
+// The second group begins 200 ns behind the first keys.
+// CONSUMER: mbarrier.try_wait.parity
+// CONSUMER: nanosleep.u32
 // CONSUMER: wgmma.fence.sync.aligned
 // CONSUMER-COUNT-8: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, p, 1, 1, 0, 0;
 // CONSUMER: wgmma.commit_group.sync.aligned
@@ -41,6 +44,19 @@
 
 // A thread writes 128 / 32 pieces of 16 bytes of each of its two rows, and may write the row's LSE.
 // OUTPUT: .visible .entry attention(
+// OUTPUT-COUNT-4: st.global.v4.b32
+// OUTPUT-NOT: st.global.v4
+// OUTPUT: st.global.b32
+// OUTPUT-COUNT-4: st.global.v4.b32
+// OUTPUT-NOT: st.global.v4
+// OUTPUT: st.global.b32
+// There are stores before and behind the first scores of the next tile, and of lists without blocks.
+// OUTPUT-COUNT-4: st.global.v4.b32
+// OUTPUT-NOT: st.global.v4
+// OUTPUT: st.global.b32
+// OUTPUT-COUNT-4: st.global.v4.b32
+// OUTPUT-NOT: st.global.v4
+// OUTPUT: st.global.b32
 // OUTPUT-COUNT-4: st.global.v4.b32
 // OUTPUT-NOT: st.global.v4
 // OUTPUT: st.global.b32
@@ -77,6 +93,7 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
 // CHECK: .maxntid 512
 // CHECK: .minnctapersm 1
 // CONSUMER: .visible .entry concurrent(
+// CONSUMER-NOT: nanosleep
 // CONSUMER: setmaxnreg.inc.sync.aligned.u32 160
 // CONSUMER: vote.sync.any.pred
 // CONSUMER: wgmma.fence.sync.aligned
