@@ -316,18 +316,18 @@ void ProgramEmitter::emitArithmetic(Operation &op) {
 }
 
 void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
-  Block &body = loop.getBody().front();
   auto emitTile = [&](Value tileRow, Value panel, ValueRange carried) {
     Values arguments{tileRow, panel};
     llvm::append_range(arguments, carried);
-    values.assign(body.getArguments(), arguments);
-    return emitBlock(body);
+    values.assign(loop.getBody().getArguments(), arguments);
+    return emitBlock(loop.getBody().front());
   };
   Values inits = values.flat(loop.getInits());
   // The body may read the thread anew, which nothing behind the loop can use.
   auto outside = std::pair(context.thread, threadInGroup);
   auto emitCounted = [&](Value tileRow, Value panel, ValueRange carried, NextNumber &next) {
-    return nextNumber = &next, emitTile(tileRow, panel, carried);
+    nextNumber = &next;
+    return emitTile(tileRow, panel, carried);
   };
   Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitCounted)
                    : loop.getPeriodic() ? emitRounds(context, inits, emitTile)
@@ -337,13 +337,13 @@ void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
 }
 
 void ProgramEmitter::emitFor(scf::ForOp loop) {
-  auto bound = [&](Value value) { return values.one(value); };
-  Values results = b.forLoop(bound(loop.getLowerBound()), bound(loop.getUpperBound()), bound(loop.getStep()),
-                             values.flat(loop.getInitArgs()), [&](Value index, ValueRange carried) {
-                               values.set(loop.getInductionVar(), index);
-                               values.assign(loop.getRegionIterArgs(), carried);
-                               return emitBlock(*loop.getBody());
-                             });
+  Values results =
+      b.forLoop(values.one(loop.getLowerBound()), values.one(loop.getUpperBound()), values.one(loop.getStep()),
+                values.flat(loop.getInitArgs()), [&](Value index, ValueRange carried) {
+                  values.set(loop.getInductionVar(), index);
+                  values.assign(loop.getRegionIterArgs(), carried);
+                  return emitBlock(*loop.getBody());
+                });
   values.assign(loop.getResults(), results);
 }
 

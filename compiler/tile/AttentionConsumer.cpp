@@ -14,7 +14,7 @@ using namespace sparsec;
 
 namespace {
 
-/// Of the first steps of the groups of a tile (bench/notes/attention-stagger.md).
+/// The groups of a tile begin their first steps so far apart (bench/notes/attention-stagger.md).
 constexpr int64_t nanosecondsApart = 200;
 
 class AttentionConsumer : public AttentionRole {
