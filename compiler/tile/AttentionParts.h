@@ -64,8 +64,8 @@ struct AttentionParts {
   /// half as much of shared memory.
   bool keepsQueries() { return schedule.getTileN() == 64 && headDimension == 128 && valueDimension <= 128; }
   /// Whether the first scores of a tile may be issued before the results of the tile before are stored. Groups with
-  /// tiles of their own hide the store of one another, and regions load what they need for each key behind the first
-  /// scores (bench/notes/attention-tile-change.md).
+  /// tiles of their own hide the store of one another, regions load what they need for each key behind the first
+  /// scores, and longer heads are up to 3 % slower with it (bench/notes/attention-tile-change.md).
   bool startsAhead();
   bool hasPackedQueries() { return bool(keyLoop.getQueryStarts()); }
   /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the

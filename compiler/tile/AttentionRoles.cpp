@@ -106,8 +106,8 @@ int64_t AttentionParts::contiguousKeys(int64_t keys) {
 }
 
 bool AttentionParts::startsAhead() {
-  return schedule.getConsumersM() > 1 && !keepsQueries() && !isSplit && !hasSequences() && softmax.getScore().empty() &&
-         softmax.getMask().empty();
+  return headDimension == 128 && schedule.getConsumersM() > 1 && !keepsQueries() && !isSplit && !hasSequences() &&
+         softmax.getScore().empty() && softmax.getMask().empty();
 }
 
 int64_t AttentionParts::producers() {

@@ -72,6 +72,19 @@ sparsec.kernel @region(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
+// Longer heads are slower with first scores ahead.
+// CHECK-LABEL: sparsec.program @longer
+// CHECK: sparsec.sleep {nanoseconds = 200 : i64}
+// CHECK-NOT: sparsec.unset
+// CHECK-NOT: sparsec.tile_follows
+#longer = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 192, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>
+sparsec.kernel @longer(%q: tensor<?x?x?x192xbf16>, %k: tensor<?x?x?x192xbf16>, %v: tensor<?x?x?x192xbf16>)
+    -> (o: tensor<?x?x?x192xbf16>) attributes {schedule = #longer} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x192xbf16>, tensor<?x?x?x192xbf16>, tensor<?x?x?x192xbf16>) -> tensor<?x?x?x192xbf16>
+  sparsec.return %o : tensor<?x?x?x192xbf16>
+}
+
 // Groups whose scores are bounded begin together.
 // CHECK-LABEL: sparsec.program @bounded
 // CHECK: sparsec.role "consumer" warpgroup(2)
