@@ -40,12 +40,12 @@ KernelModules::KernelModules(const llvm::Module &whole, MachineFactory makeMachi
   const bool isDivided = isOfKernelsAlone(whole);
   std::vector<unsigned> sizes;
   for (const llvm::Function &function : whole) {
-    if (function.isDeclaration() || (!isDivided && !parts.empty()))
+    if (function.isDeclaration() || (!isDivided && !jobs.empty()))
       continue;
-    parts.push_back({function.getName().str(), std::make_unique<llvm::LLVMContext>(), nullptr, nullptr});
+    jobs.push_back({function.getName().str(), std::make_unique<llvm::LLVMContext>(), nullptr, nullptr});
     sizes.push_back(function.getInstructionCount());
   }
-  bySize.resize(parts.size());
+  bySize.resize(jobs.size());
   std::iota(bySize.begin(), bySize.end(), 0);
   llvm::stable_sort(bySize, [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
 
@@ -55,25 +55,25 @@ KernelModules::KernelModules(const llvm::Module &whole, MachineFactory makeMachi
   llvm::raw_svector_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(whole, stream, /*ShouldPreserveUseListOrder=*/true);
   llvm::MemoryBufferRef buffer(bitcode, whole.getModuleIdentifier());
-  forEachPart([&](size_t index) {
-    Part &part = parts[index];
-    part.machine = makeMachine();
-    part.module = llvm::cantFail(llvm::getLazyBitcodeModule(buffer, *part.context));
+  forEachJob([&](size_t index) {
+    Job &job = jobs[index];
+    job.machine = makeMachine();
+    job.module = llvm::cantFail(llvm::getLazyBitcodeModule(buffer, *job.context));
     if (isDivided)
-      keepKernel(*part.module, part.firstFunction, /*keepsVariables=*/index == 0);
+      keepKernel(*job.module, job.firstFunction, /*keepsVariables=*/index == 0);
     else
-      llvm::cantFail(part.module->materializeAll());
+      llvm::cantFail(job.module->materializeAll());
   });
 }
 
-void KernelModules::forEachPart(llvm::function_ref<void(size_t)> body) {
+void KernelModules::forEachJob(llvm::function_ref<void(size_t)> body) {
   for (size_t index : bySize)
     threads.async([=] { body(index); });
   threads.wait();
 }
 
 void KernelModules::optimize(llvm::StringRef passes) {
-  forEachPart([&](size_t index) { sparsec::optimize(*parts[index].module, *parts[index].machine, passes); });
+  forEachJob([&](size_t index) { sparsec::optimize(*jobs[index].module, *jobs[index].machine, passes); });
 }
 
 /// A module's text begins with the version, the target and its variables. One of them may stand in a file, and the
@@ -85,10 +85,10 @@ static llvm::StringRef dropHeader(llvm::StringRef ptx, llvm::StringRef kernel) {
 }
 
 llvm::Expected<std::string> KernelModules::emitPtx() {
-  std::vector<std::string> texts(parts.size());
-  std::vector<std::string> errors(parts.size());
-  forEachPart([&](size_t index) {
-    llvm::Expected<std::string> text = sparsec::emitPtx(*parts[index].module, *parts[index].machine);
+  std::vector<std::string> texts(jobs.size());
+  std::vector<std::string> errors(jobs.size());
+  forEachJob([&](size_t index) {
+    llvm::Expected<std::string> text = sparsec::emitPtx(*jobs[index].module, *jobs[index].machine);
     if (text)
       texts[index] = std::move(*text);
     else
@@ -98,7 +98,7 @@ llvm::Expected<std::string> KernelModules::emitPtx() {
   if (!errors.empty())
     return llvm::createStringError(llvm::join(errors, "\n"));
   std::string ptx;
-  for (auto [part, text] : llvm::zip_equal(parts, texts))
-    ptx += ptx.empty() ? llvm::StringRef(text) : dropHeader(text, part.firstFunction);
+  for (auto [job, text] : llvm::zip_equal(jobs, texts))
+    ptx += ptx.empty() ? llvm::StringRef(text) : dropHeader(text, job.firstFunction);
   return ptx;
 }

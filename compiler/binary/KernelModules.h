@@ -30,17 +30,17 @@ public:
   llvm::Expected<std::string> emitPtx();
 
 private:
-  /// LLVM's objects may be used by one thread at a time, and belong to a context.
-  struct Part {
+  /// What one thread compiles at a time: LLVM's objects belong to a context, which is not for two threads at once.
+  struct Job {
     std::string firstFunction;
     std::unique_ptr<llvm::LLVMContext> context;
     std::unique_ptr<llvm::TargetMachine> machine;
     std::unique_ptr<llvm::Module> module;
   };
 
-  void forEachPart(llvm::function_ref<void(size_t)> body);
+  void forEachJob(llvm::function_ref<void(size_t)> body);
 
-  std::vector<Part> parts;    // in the order of the module
+  std::vector<Job> jobs;      // in the order of the module
   std::vector<size_t> bySize; // the longest kernel first, so that all threads end at about the same time
   llvm::DefaultThreadPool threads;
 };
