@@ -49,8 +49,8 @@ KernelModules::KernelModules(const llvm::Module &whole, MachineFactory makeMachi
   std::iota(bySize.begin(), bySize.end(), 0);
   llvm::stable_sort(bySize, [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
 
-  // A module belongs to a context. Bitcode is LLVM's way to another one. The order of uses decides some orders of
-  // instructions in the passes and in code generation.
+  // Bitcode carries a module to another context. It keeps the order of uses, on which the passes and code generation
+  // depend where they order instructions.
   llvm::SmallString<0> bitcode;
   llvm::raw_svector_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(whole, stream, /*ShouldPreserveUseListOrder=*/true);
@@ -76,8 +76,8 @@ void KernelModules::optimize(llvm::StringRef passes) {
   forEachJob([&](size_t index) { sparsec::optimize(*jobs[index].module, *jobs[index].machine, passes); });
 }
 
-/// A module's text begins with the version, the target and its variables. One of them may stand in a file, and the
-/// first kernel's has all variables.
+/// A module's text begins with a header: the version, the target and its variables. A file has one header. The first
+/// kernel's module has all variables, so that its header serves.
 static llvm::StringRef dropHeader(llvm::StringRef ptx, llvm::StringRef kernel) {
   size_t entry = ptx.find((".visible .entry " + kernel + "(").str());
   assert(entry != llvm::StringRef::npos && "the back end has emitted the kernel");

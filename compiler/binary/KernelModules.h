@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A file holds up to 20 kernels, which do not call one another. LLVM compiles them by all threads of the machine.
+// A file holds many kernels, which do not call one another. LLVM compiles them by all threads of the machine.
 
 #ifndef SPARSEC_COMPILER_BINARY_KERNELMODULES_H
 #define SPARSEC_COMPILER_BINARY_KERNELMODULES_H
@@ -26,11 +26,11 @@ public:
   /// Runs the passes of this text on every kernel.
   void optimize(llvm::StringRef passes);
 
-  /// The PTX of all kernels, in their order in the module. The error has those of all kernels.
+  /// Gives the PTX of all kernels, in their order in the module. The error joins the errors of all kernels.
   llvm::Expected<std::string> emitPtx();
 
 private:
-  /// What one thread compiles at a time: LLVM's objects belong to a context, which is not for two threads at once.
+  /// One thread at a time works on a job: LLVM's objects belong to a context, which two threads must not use at once.
   struct Job {
     std::string firstFunction;
     std::unique_ptr<llvm::LLVMContext> context;

@@ -143,7 +143,7 @@ void copyAsync4(KernelBuilder &b, Value destination, Value source, Value bytes =
 void copyAsyncArrive(KernelBuilder &b, Value barrier);
 void copyAsyncCommit(KernelBuilder &b);
 void copyAsyncWait(KernelBuilder &b, int64_t pending);
-/// Suspends the thread for about so long, at most twice as long (9.7.13, nanosleep).
+/// Suspends the thread for about so long, at most twice as long (nanosleep, 9.7.20.2).
 void sleep(KernelBuilder &b, int64_t nanoseconds);
 
 /// 2^x to about 2 units in the last place (ex2.approx.ftz.f32, 9.7.3.21): results below 2^-126 are zero.

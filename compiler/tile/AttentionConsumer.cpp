@@ -24,8 +24,8 @@ public:
   void build();
 
 private:
-  /// The messages of the first keys of a tile, and where tiles start ahead their scores. The block is none as long as
-  /// nobody has computed them.
+  /// The messages of the first keys of a tile and, where tiles start ahead, their scores. The block is `noBlock` as
+  /// long as the scores have not been computed.
   struct FirstKeys {
     Value block, second, scores;
 
@@ -154,7 +154,7 @@ void AttentionConsumer::build() {
             [&](ValueRange next) { return buildTile(NextTile::of(next)).values(); });
 }
 
-/// The groups begin apart. Those that begin together wait for their products together and exponentiate together, for
+/// The groups begin apart. Groups that begin together wait for their products together and exponentiate together, for
 /// ten steps and more (bench/notes/attention-stagger.md).
 void AttentionConsumer::stagger(const NextTile &first) {
   Value exists = isNot(first.tileRow, endOfTiles);
@@ -175,13 +175,13 @@ AttentionConsumer::FirstKeys AttentionConsumer::waitForKeys(const NextTile &tile
   return {wait.getResult(0), wait.getResult(1), Value()};
 }
 
-/// Those of a tile that does not start ahead, where others do.
+/// Stands for the first keys of a tile that does not start ahead, where others do.
 AttentionConsumer::FirstKeys AttentionConsumer::noFirstKeys(Value scores) {
   return {i32(b, KeyWalkOp::noBlock), i32(b, 0), scores};
 }
 
-/// Where tiles start ahead, the scores are there behind it. Those of a list without blocks are of an empty slot, and
-/// nothing uses them.
+/// Where tiles start ahead, this gives the scores too. A list without blocks has an empty slot: nothing uses its
+/// scores.
 AttentionConsumer::FirstKeys AttentionConsumer::waitForFirstKeys(const NextTile &tile) {
   if (!parts.startsAhead())
     return waitForKeys(tile);
@@ -219,7 +219,7 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &tile) {
 AttentionConsumer::NextTile AttentionConsumer::storeAndWait(const NextTile &tile, const FinishedTile &finished) {
   store(finished);
   NextTile next = waitForTile(NextOp::create(b, parts.queryRing, tile.queries), finished.keys);
-  // Zeros, because the assembler would keep registers for what is unset through all steps.
+  // The assembler would keep registers for unset scores through all steps, so that these are zeros.
   if (parts.startsAhead())
     next.first = noFirstKeys(ZeroOp::create(b, scoreType()));
   return next;
@@ -230,7 +230,7 @@ void AttentionConsumer::store(const FinishedTile &finished) {
   parts.makeStore(b, sequenceTile, query, finished.output, finished.rows);
 }
 
-/// Values of the types of `like`.
+/// Gives the values of the branch that is taken. They have the types of `like`.
 AttentionConsumer::Values AttentionConsumer::chooseValues(Value condition, ValueRange like, function_ref<Values()> then,
                                                           function_ref<Values()> otherwise) {
   auto branch = scf::IfOp::create(b, like.getTypes(), condition, /*withElseRegion=*/true);
