@@ -83,6 +83,7 @@ Status Device::queryCuda(int32_t ordinal) {
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threadsPerBlock},
       {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, &registersPerBlock},
       {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &clusterLaunch},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2Bytes},
   };
   for (auto [attribute, value] : attributes)
     SPARSEC_RETURN_IF_ERROR(

@@ -38,7 +38,7 @@ public:
   const CudaTable *cuda = nullptr;
   CUdevice cudaDevice = 0;
   CUcontext context = nullptr;
-  int threadsPerBlock = 0, registersPerBlock = 0, clusterLaunch = 0;
+  int threadsPerBlock = 0, registersPerBlock = 0, clusterLaunch = 0, l2Bytes = 0;
   bool checksMemory = false;
   void *placeholder = nullptr; // 256 bytes: what a tensor map of an empty tensor points to
 

@@ -71,20 +71,23 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
-/// The number of tile rows in a group of streams, or 0 for no groups. While the workers run `rows` tile rows, they run
-/// `workers / rows` panels at a time. They read the blocks of these rows and the X of these panels from memory once,
-/// which are the fewest bytes for each tile where both are as many. Where one group would have most of the rows, all
-/// rows of a panel run together instead, by falling cost (bench/notes/streams.md).
-int64_t groupRowsOfStreams(const TileListRequest &request) {
+OperandBytes operandBytes(const TileListRequest &request) {
   const MatrixRows &matrix = *request.matrix;
   const BlockPattern &pattern = matrix.pattern;
-  if (pattern.count() == 0)
+  const auto elementBytes = double(dtypeBytes(request.kernel.argument(request.kernel.of(SPARSEC_SPMM_MATRIX)).dtype));
+  return {elementBytes * double(pattern.count()) * double(matrix.rowsOfBlock * matrix.columnsOfBlock) /
+              double(request.grid.tileRows),
+          elementBytes * double(panelColumns(request.kernel, request.stage)) *
+              double(pattern.blockColumns * matrix.columnsOfBlock)};
+}
+
+/// The number of tile rows in a group of streams, or 0 for no groups: that of panelsOfFewestBytes(). Where one group
+/// would have most of the rows, all rows of a panel run together instead, by falling cost (bench/notes/streams.md).
+int64_t groupRowsOfStreams(const TileListRequest &request) {
+  if (request.matrix->pattern.count() == 0)
     return 0;
-  const double elementsOfRow =
-      double(pattern.count()) * double(matrix.rowsOfBlock * matrix.columnsOfBlock) / double(request.grid.tileRows);
-  const double elementsOfPanel =
-      double(panelColumns(request.kernel, request.stage)) * double(pattern.blockColumns * matrix.columnsOfBlock);
-  const int64_t rows = std::llround(std::sqrt(double(request.workers) * elementsOfPanel / elementsOfRow));
+  const int64_t rows =
+      std::llround(double(request.workers) / panelsOfFewestBytes(request.workers, operandBytes(request)));
   return 3 * rows <= 2 * request.grid.tileRows ? std::max<int64_t>(rows, 1) : 0;
 }
 
@@ -117,6 +120,9 @@ TileLists tileLists(const TileListRequest &request) {
   // Periodic lists, which serve every width, have no groups.
   if (request.streams && request.isStatic)
     input.groupRows = groupRowsOfStreams(request);
+  if (request.matrix->pattern.count() != 0 && input.panelsPerUnit == 1)
+    input.panelsAtOnce =
+        choosePanelsAtOnce(request.workers, operandBytes(request), request.kernel.module->device->l2Bytes);
   return makeTileLists(input);
 }
 

@@ -283,8 +283,11 @@ std::string listReason(const PlanInput &input, const Variant &variant, const Til
   }
   if (!hasLists)
     return openReason(input.kernel, input.problem, orderWithoutLists(input.kernel, variant), input.lists.areMissing());
-  return isKnown(lists.period) ? "lists for every width: the costs of the tile rows are known"
-                               : "lists: the costs of all tiles are known";
+  if (isKnown(lists.period))
+    return "lists for every width: the costs of the tile rows are known";
+  const std::string atOnce =
+      lists.panelsAtOnce == 1 ? "" : " of " + std::to_string(lists.panelsAtOnce) + " panels at once";
+  return "lists" + atOnce + ": the costs of all tiles are known";
 }
 
 /// Adds a reason if a dense product was measured to be faster at the density of the matrix.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -32,6 +33,11 @@ constexpr double levelBalance = 0.999;
 constexpr int64_t mostComparisons = int64_t(1) << 21;
 /// A tile that takes more than such a part of a worker's time is heavy.
 constexpr double heavyParts[] = {0.25, 0.0625};
+/// The part of the L2 cache that panels which are read at once may fill. A GPU may keep a line twice, once for each
+/// half of its multiprocessors, and the next panels are read before the last rows of these ones end. Measured on an
+/// H200, whose cache has 60 MiB: two panels of 8 MiB are faster than one, three are not
+/// (bench/notes/panels-at-once.md).
+constexpr double panelPartOfCache = 0.35;
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
 constexpr int64_t tilesPerPeriod = 64;
 
@@ -65,7 +71,7 @@ std::vector<uint32_t> sortRows(const std::vector<uint32_t> &rowCosts) {
 }
 
 /// The units in the order in which they run; `panel` counts units. Rows of a panel go by falling cost, so that those
-/// that run together take about the same time and walk the panel together; groups of a nearly dense pattern stay as
+/// that run together take about the same time and walk the panels together; groups of a nearly dense pattern stay as
 /// they are.
 std::vector<Tile> orderUnits(const TileListInput &input) {
   TileGrid grid = input.grid;
@@ -74,14 +80,18 @@ std::vector<Tile> orderUnits(const TileListInput &input) {
   std::iota(rows.begin(), rows.end(), 0);
   if (input.groupRows == 0)
     rows = sortRows(input.rowCosts);
-  int64_t group = input.groupRows != 0 ? input.groupRows : grid.tileRows;
+  const int64_t group = input.groupRows != 0 ? input.groupRows : grid.tileRows;
+  const int64_t atOnce = input.groupRows != 0 ? 1 : input.panelsAtOnce;
   std::vector<Tile> units(grid.tiles());
   auto next = units.begin();
-  for (int64_t first = 0; first < grid.tileRows; first += group) {
-    int64_t end = std::min(first + group, grid.tileRows);
-    for (int64_t panel = 0; panel < grid.panels; ++panel)
-      for (int64_t row = first; row < end; ++row)
-        *next++ = {rows[row], uint32_t(panel)};
+  for (int64_t firstRow = 0; firstRow < grid.tileRows; firstRow += group) {
+    const int64_t endRow = std::min(firstRow + group, grid.tileRows);
+    for (int64_t firstPanel = 0; firstPanel < grid.panels; firstPanel += atOnce) {
+      const int64_t endPanel = std::min(firstPanel + atOnce, grid.panels);
+      for (int64_t row = firstRow; row < endRow; ++row)
+        for (int64_t panel = firstPanel; panel < endPanel; ++panel)
+          *next++ = {rows[row], uint32_t(panel)};
+    }
   }
   return units;
 }
@@ -301,6 +311,15 @@ bool isNearlyDense(int64_t blocks, int64_t blockRows, int64_t blockColumns, uint
   return 100 * double(blocks) >= double(groupedDensity) * std::max(1.0, double(blockRows) * double(blockColumns));
 }
 
+double panelsOfFewestBytes(int64_t workers, const OperandBytes &bytes) {
+  return std::sqrt(double(workers) * bytes.blocksOfRow / bytes.panel);
+}
+
+int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, int64_t cacheBytes) {
+  const double fitting = panelPartOfCache * double(cacheBytes) / bytes.panel;
+  return std::max<int64_t>(int64_t(std::min(panelsOfFewestBytes(workers, bytes), fitting)), 1);
+}
+
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {
   levelEnd(order, costs, workers);
   return listTiles(order, costs, workers);
@@ -338,6 +357,7 @@ TileLists makeTileLists(const TileListInput &input) {
       moveHeavyToFront(units, costs, input.workers, part);
       levelled(units, costs);
     });
+  best.panelsAtOnce = input.panelsAtOnce;
   return best;
 }
 

@@ -18,10 +18,25 @@ static_assert(sizeof(Tile) == 8, "layout of SPARSEC_PLAN_TILES");
 struct TileListInput {
   std::vector<uint32_t> rowCosts; // of a tile, by tile row
   TileGrid grid;
-  int64_t workers;       // 1 to the number of tiles
-  int64_t groupRows;     // tile rows of a group; 0: there are no groups
-  int64_t panelsPerUnit; // neighbouring panels of a tile row that stay together
+  int64_t workers;          // 1 to the number of tiles
+  int64_t groupRows;        // tile rows of a group; 0: there are no groups
+  int64_t panelsPerUnit;    // neighbouring panels of a tile row that stay together
+  int64_t panelsAtOnce = 1; // units of this many panels run together, if there are no groups
 };
+
+/// What a launch reads of the operands of a product, in bytes.
+struct OperandBytes {
+  double blocksOfRow; // of W, for a tile row
+  double panel;       // of X, for the panel of a tile
+};
+
+/// How many panels of X are read at the same time if W and X are read from memory as few times as possible. While the
+/// workers run `p` panels, they run `workers / p` tile rows of each. They then read these panels and the blocks of
+/// these rows once, and the sum for each tile is least where both are as many bytes.
+double panelsOfFewestBytes(int64_t workers, const OperandBytes &bytes);
+
+/// The same, rounded down, but no more panels than the L2 cache of a GPU keeps beside all else; at least 1.
+int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, int64_t cacheBytes);
 
 /// The costs of tile rows that lie in block rows, in steps: a block takes `chunksPerBlock` steps. See
 /// SPARSEC_PLAN_COST_TILE_OVERHEAD. The array is in host memory.
@@ -37,6 +52,7 @@ struct TileLists {
   double balance = 1;               // mean load / largest load
   int64_t period = SPARSEC_DYNAMIC; // panels of periodic lists
   int64_t groupRows = 0;            // those of the input, also where there are no tiles for this reason
+  int64_t panelsAtOnce = 1;         // those of the input, if there are no groups
 };
 
 /// Mean load / largest load of the workers, of which there is one at least; 1 if nothing has a cost.
@@ -47,12 +63,13 @@ double balanceOf(const std::vector<uint64_t> &loads);
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
 
 /// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache; in each
-/// panel the rows by falling cost. Where that leaves the loads uneven, with the last few tiles of every worker by
-/// falling cost, and where they still are, with the tiles first that take much of a worker's time, if these are better.
-/// With `groupRows` in groups of tile rows, as a dense product does, always with the last few tiles by falling cost.
-/// Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that takes less time, and is a little
-/// less even. Without groups the worker with the most work then swaps tiles with others, as long as that makes its load
-/// less.
+/// panel the rows by falling cost. With several panels at once, the tiles of a row in these panels follow each other,
+/// so that they share the blocks of the row as well. Where that leaves the loads uneven, with the last few tiles of
+/// every worker by falling cost, and where they still are, with the tiles first that take much of a worker's time, if
+/// these are better. With `groupRows` in groups of tile rows, as a dense product does, always with the last few tiles
+/// by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that takes less time,
+/// and is a little less even. Without groups the worker with the most work then swaps tiles with others, as long as
+/// that makes its load less.
 TileLists makeTileLists(const TileListInput &input);
 
 /// Lists for results of any number of panels: workers run the lists of a period of `grid.panels` panels again and

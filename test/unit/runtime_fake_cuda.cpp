@@ -109,8 +109,8 @@ CUresult fakeDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevi
   case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
     *value = fake->clusterLaunch;
     break;
-  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: // only benchmarks ask for it
-    *value = 0;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+    *value = fake->l2Bytes;
     break;
   }
   return CUDA_SUCCESS;

@@ -56,7 +56,7 @@ public:
   int deviceCount = 1;
   int capabilityMajor = 9, capabilityMinor = 0;
   int multiprocessors = 132, sharedMemory = 232448, threadsPerBlock = 1024, registersPerBlock = 65536;
-  int clusterLaunch = 1, activeClusters = 66, functionThreads = 1024;
+  int clusterLaunch = 1, activeClusters = 66, functionThreads = 1024, l2Bytes = 0;
   std::set<std::string> missingFunctions;
   std::string jitLog;
   /// Calls that fail, by name.

@@ -82,6 +82,28 @@ TEST_F(Reason, OfADensityFromWhichDenseProductsAreFaster) {
   }
 }
 
+class ReasonWithL2Cache : public Reason {
+protected:
+  void SetUp() override {
+    fake.l2Bytes = 1 << 20;
+    loadWithPattern(linearWithWindows(), 12);
+  }
+};
+
+TEST_F(ReasonWithL2Cache, OfPanelsAtOnce) {
+  // 66 clusters run 45 windows, 22.8 KiB of blocks each. A panel of 64 x 512 elements of X has 64 KiB: the square root
+  // of 66 * 22.8 / 64 is 4.85. Five panels fit: .35 of the cache is 358 KiB.
+  setArguments(128 * 64, 64, 8192);
+  setPattern(std::vector<std::vector<int32_t>>(128, {0}));
+  ASSERT_OK(createPlanWith(staticPattern));
+  EXPECT_EQ(reason(), "windows: 2.84 blocks per column; lists of 4 panels at once: the costs of all tiles are known");
+  ASSERT_OK(createPlanWith(staticPattern, /*isWidthOpen=*/true));
+  EXPECT_EQ(reason(), "windows: 2.98 blocks per column; lists for every width: the costs of the tile rows are known");
+  setPattern(std::vector<std::vector<int32_t>>(128));
+  ASSERT_OK(createPlanWith(0));
+  EXPECT_EQ(reason(1), "lists: the costs of all tiles are known") << "no blocks";
+}
+
 TEST_F(Reason, OfStreams) {
   loadWithPattern(linearWithStreams(), 11);
   ASSERT_OK(createPlanWith(staticPattern | SPARSEC_PLAN_FAST));

@@ -78,6 +78,45 @@ TEST(TileLists, PanelsOfAUnitStayTogether) {
   EXPECT_DOUBLE_EQ(tileListsOf({1}, 10, 3, 2, 1, /*panelsPerUnit=*/2).balance, 1.5 / 2);
 }
 
+/// Lists of three rows, the second one the longest, for one worker.
+std::vector<std::pair<uint32_t, uint32_t>> tilesOfPanelsAtOnce(int64_t panels, int64_t panelsAtOnce,
+                                                               int64_t groupRows = 0) {
+  return tilesOf(makeTileLists({.rowCosts = {1, 3, 2},
+                                .grid = {1, 3, panels},
+                                .workers = 1,
+                                .groupRows = groupRows,
+                                .panelsPerUnit = 1,
+                                .panelsAtOnce = panelsAtOnce}),
+                 0);
+}
+
+TEST(TileLists, TilesOfARowFollowEachOtherInPanelsThatRunAtOnce) {
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  EXPECT_EQ(tilesOfPanelsAtOnce(3, 2), (Tiles{{1, 0}, {1, 1}, {2, 0}, {2, 1}, {0, 0}, {0, 1}, {1, 2}, {2, 2}, {0, 2}}));
+  EXPECT_EQ(tilesOfPanelsAtOnce(2, 5), (Tiles{{1, 0}, {1, 1}, {2, 0}, {2, 1}, {0, 0}, {0, 1}}));
+  EXPECT_EQ(tilesOfPanelsAtOnce(2, 2, /*groupRows=*/3), tilesOfPanelsAtOnce(2, 1, /*groupRows=*/3));
+}
+
+TEST(TileLists, PanelsAtOnceReadTheFewestBytes) {
+  for (double row : {1.0, 3.0, 40.0})
+    for (double panel : {1.0, 16.0}) {
+      // A launch of `workers` tiles reads p panels, and the blocks of workers / p rows.
+      constexpr int64_t workers = 66;
+      auto bytesOf = [&](double panels) { return panels * panel + double(workers) / panels * row; };
+      const double best = panelsOfFewestBytes(workers, {row, panel});
+      EXPECT_LT(bytesOf(best), bytesOf(1.01 * best));
+      EXPECT_LT(bytesOf(best), bytesOf(best / 1.01));
+    }
+  constexpr int64_t large = int64_t(1) << 30;
+  EXPECT_EQ(choosePanelsAtOnce(64, {1, 4}, large), 4);
+  EXPECT_EQ(choosePanelsAtOnce(63, {1, 4}, large), 3) << "rounded down: 3.97";
+  EXPECT_EQ(choosePanelsAtOnce(1, {1, 4}, large), 1);
+  // Panels of 7 bytes may fill .35 of the cache.
+  EXPECT_EQ(choosePanelsAtOnce(64, {100, 7}, 41), 2);
+  EXPECT_EQ(choosePanelsAtOnce(64, {100, 7}, 39), 1);
+  EXPECT_EQ(choosePanelsAtOnce(64, {100, 7}, 0), 1) << "of a host";
+}
+
 TEST(TileLists, NearlyDensePatternsGoInGroupsOf16Rows) {
   auto order = [](int length) { return tilesOf(tileListsOf(std::vector<int>(32, length), 10, 2, 1), 0); };
   auto grouped = order(7); // density 0.7
