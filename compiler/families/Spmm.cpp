@@ -212,6 +212,8 @@ std::vector<sparsec_plan_cost_info_t> SpmmFamily::planCosts(const RecordView &ke
   }
   if (variant.stored.rows != 0)
     keys.push_back({SPARSEC_PLAN_COST_PACKED_FILL, packedFill(kernel, costs, variant.stored)});
+  if (costs.panelCache != 0)
+    keys.push_back({SPARSEC_PLAN_COST_PANEL_CACHE, uint32_t(costs.panelCache)});
   if (int64_t density = denseDensity(kernel, variant))
     keys.push_back({SPARSEC_PLAN_COST_DENSE_DENSITY, uint32_t(density)});
   return keys;

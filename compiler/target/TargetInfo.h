@@ -31,6 +31,10 @@ struct PlanCosts {
   /// A product that stores at least this percentage of the blocks is faster in groups of tile rows than in whole
   /// panels. 101: never.
   int64_t groupedDensity;
+  /// The percentage of the L2 cache that panels of X may fill that run at the same time. A GPU may keep a line twice,
+  /// once for each half of its multiprocessors, and the next panels are read before the last rows of these ones end. 0:
+  /// not measured, one panel runs at a time.
+  int64_t panelCache = 0;
   /// The time to load a column of X for a window of block rows, as a percentage of the time of a block's product. 0:
   /// the instruction has no such programs.
   int64_t windowColumn = 0;

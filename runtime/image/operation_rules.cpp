@@ -63,6 +63,7 @@ constexpr PlanCostRule spmmPlanCosts[] = {
     {SPARSEC_PLAN_COST_PACKED_FILL, "packed fill in percent", 0, 101, PlanCostUse::packedValues},
     {SPARSEC_PLAN_COST_WINDOW_SHARING, "window sharing in percent", 0, UINT16_MAX, PlanCostUse::none},
     {SPARSEC_PLAN_COST_DENSE_DENSITY, "dense density in percent", 1, 100, PlanCostUse::none},
+    {SPARSEC_PLAN_COST_PANEL_CACHE, "cache for panels in percent", 1, 100, PlanCostUse::none},
 };
 
 constexpr uint32_t integers = setOf(SPARSEC_DTYPE_I64, SPARSEC_DTYPE_I32, SPARSEC_DTYPE_I8);

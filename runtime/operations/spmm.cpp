@@ -91,6 +91,15 @@ int64_t groupRowsOfStreams(const TileListRequest &request) {
   return 3 * rows <= 2 * request.grid.tileRows ? std::max<int64_t>(rows, 1) : 0;
 }
 
+/// The panels that run at the same time: none but one where tiles stay together in units of several panels.
+int64_t panelsAtOnce(const TileListRequest &request, int64_t panelsPerUnit) {
+  const uint32_t percentage = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_PANEL_CACHE);
+  if (request.matrix->pattern.count() == 0 || panelsPerUnit != 1 || percentage == 0)
+    return 1;
+  const double roomBytes = percentage / 100.0 * request.kernel.module->device->l2Bytes;
+  return choosePanelsAtOnce(request.workers, operandBytes(request), roomBytes);
+}
+
 /// Windows are never in groups of tile rows: the rows of a nearly dense pattern share columns already.
 TileListInput windowListInput(const TileListRequest &request, uint32_t tileOverhead) {
   const uint32_t columnCost = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_COLUMN);
@@ -120,9 +129,7 @@ TileLists tileLists(const TileListRequest &request) {
   // Periodic lists, which serve every width, have no groups.
   if (request.streams && request.isStatic)
     input.groupRows = groupRowsOfStreams(request);
-  if (request.matrix->pattern.count() != 0 && input.panelsPerUnit == 1)
-    input.panelsAtOnce =
-        choosePanelsAtOnce(request.workers, operandBytes(request), request.kernel.module->device->l2Bytes);
+  input.panelsAtOnce = panelsAtOnce(request, input.panelsPerUnit);
   return makeTileLists(input);
 }
 

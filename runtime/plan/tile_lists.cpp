@@ -33,11 +33,6 @@ constexpr double levelBalance = 0.999;
 constexpr int64_t mostComparisons = int64_t(1) << 21;
 /// A tile that takes more than such a part of a worker's time is heavy.
 constexpr double heavyParts[] = {0.25, 0.0625};
-/// The part of the L2 cache that panels which are read at once may fill. A GPU may keep a line twice, once for each
-/// half of its multiprocessors, and the next panels are read before the last rows of these ones end. Measured on an
-/// H200, whose cache has 60 MiB: two panels of 8 MiB are faster than one, three are not
-/// (bench/notes/panels-at-once.md).
-constexpr double panelPartOfCache = 0.35;
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
 constexpr int64_t tilesPerPeriod = 64;
 
@@ -315,9 +310,8 @@ double panelsOfFewestBytes(int64_t workers, const OperandBytes &bytes) {
   return std::sqrt(double(workers) * bytes.blocksOfRow / bytes.panel);
 }
 
-int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, int64_t cacheBytes) {
-  const double fitting = panelPartOfCache * double(cacheBytes) / bytes.panel;
-  return std::max<int64_t>(int64_t(std::min(panelsOfFewestBytes(workers, bytes), fitting)), 1);
+int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, double roomBytes) {
+  return std::max<int64_t>(int64_t(std::min(panelsOfFewestBytes(workers, bytes), roomBytes / bytes.panel)), 1);
 }
 
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {

@@ -35,8 +35,8 @@ struct OperandBytes {
 /// these rows once, and the sum for each tile is least where both are as many bytes.
 double panelsOfFewestBytes(int64_t workers, const OperandBytes &bytes);
 
-/// The same, rounded down, but no more panels than the L2 cache of a GPU keeps beside all else; at least 1.
-int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, int64_t cacheBytes);
+/// The same, rounded down, but no more panels than `roomBytes` of the L2 cache keep; at least 1.
+int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, double roomBytes);
 
 /// The costs of tile rows that lie in block rows, in steps: a block takes `chunksPerBlock` steps. See
 /// SPARSEC_PLAN_COST_TILE_OVERHEAD. The array is in host memory.

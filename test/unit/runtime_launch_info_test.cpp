@@ -349,7 +349,11 @@ TEST(LaunchInfo, PlanCostsAreChecked) {
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
       {"plan costs of variant 1 2 + 3 of 4", [](auto &i) { i.variants[1].plan_cost_count = 3; }},
-      {"unknown plan cost of spmm 8", [](auto &i) { i.planCosts[1].key = 8; }},
+      {"unknown plan cost of spmm 9", [](auto &i) { i.planCosts[1].key = 9; }},
+      {"the cache for panels in percent of variant 0 is 101, 1 to 100 is expected",
+       [](auto &i) { i.planCosts[1] = {SPARSEC_PLAN_COST_PANEL_CACHE, 101}; }},
+      {"the cache for panels in percent of variant 0 is 0, 1 to 100 is expected",
+       [](auto &i) { i.planCosts[1] = {SPARSEC_PLAN_COST_PANEL_CACHE, 0}; }},
       {"the dense density in percent of variant 0 is 101, 1 to 100 is expected",
        [](auto &i) { i.planCosts[1] = {SPARSEC_PLAN_COST_DENSE_DENSITY, 101}; }},
       {"the dense density in percent of variant 0 is 0, 1 to 100 is expected",

@@ -86,7 +86,10 @@ class ReasonWithL2Cache : public Reason {
 protected:
   void SetUp() override {
     fake.l2Bytes = 1 << 20;
-    loadWithPattern(linearWithWindows(), 12);
+    LaunchInfoBuilder info = linearWithWindows();
+    info.planCosts.push_back({SPARSEC_PLAN_COST_PANEL_CACHE, 35}); // behind the other costs of windows
+    ++info.variants.front().plan_cost_count;
+    loadWithPattern(info, 12);
   }
 };
 
@@ -97,11 +100,12 @@ TEST_F(ReasonWithL2Cache, OfPanelsAtOnce) {
   setPattern(std::vector<std::vector<int32_t>>(128, {0}));
   ASSERT_OK(createPlanWith(staticPattern));
   EXPECT_EQ(reason(), "windows: 2.84 blocks per column; lists of 4 panels at once: the costs of all tiles are known");
+  EXPECT_EQ(reason(1).find("at once"), std::string::npos) << "it has no such number: " << reason(1);
   ASSERT_OK(createPlanWith(staticPattern, /*isWidthOpen=*/true));
   EXPECT_EQ(reason(), "windows: 2.98 blocks per column; lists for every width: the costs of the tile rows are known");
   setPattern(std::vector<std::vector<int32_t>>(128));
-  ASSERT_OK(createPlanWith(0));
-  EXPECT_EQ(reason(1), "lists: the costs of all tiles are known") << "no blocks";
+  ASSERT_OK(createPlanWith(staticPattern));
+  EXPECT_EQ(reason().find("at once"), std::string::npos) << "no blocks: " << reason();
 }
 
 TEST_F(Reason, OfStreams) {

@@ -150,6 +150,9 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM, optional: if at least this percentage of the blocks is stored, the product of dense matrices by the vendor's
    * library was measured to be faster. Plans say so, and do nothing else. */
   SPARSEC_PLAN_COST_DENSE_DENSITY = 7,
+  /* SpMM, optional: the percentage of the L2 cache that panels of X may fill that run at the same time. A plan runs as
+   * many as read the fewest bytes of X and of blocks together. Without the number it runs one at a time. */
+  SPARSEC_PLAN_COST_PANEL_CACHE = 8,
 } sparsec_plan_cost_key_t;
 
 /*
