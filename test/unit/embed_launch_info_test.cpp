@@ -271,8 +271,7 @@ TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
   EXPECT_EQ(second.concurrent_tiles, 1u);
 }
 
-/// The plan costs of the chip's row for the matrix instruction.
-TEST_F(EmbedLaunchInfo, PlanCosts) {
+TEST_F(EmbedLaunchInfo, PlanCostsOfTheMatrixInstruction) {
   const MatrixInstruction instructions[] = {MatrixInstruction::Wgmma, MatrixInstruction::MmaSync};
   for (unsigned index : {0, 1}) {
     const PlanCosts &costs = findChip("sm_90a")->find(instructions[index])->planCosts;
