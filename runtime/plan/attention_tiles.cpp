@@ -59,16 +59,12 @@ TileLists attentionTileLists(const TileListRequest &request) {
   const TileCosts costs(request);
   const TileGrid &grid = request.grid;
   const int64_t heads = request.problem.heads;
-  std::vector<Tile> order;
   std::vector<uint32_t> steps;
-  order.reserve(grid.tiles());
   steps.reserve(grid.tiles());
   for (int64_t row = 0; row < grid.tileRows; ++row)
-    for (int64_t panel = 0; panel < grid.panels; ++panel) {
-      order.push_back({uint32_t(row), uint32_t(panel)});
+    for (int64_t panel = 0; panel < grid.panels; ++panel)
       steps.push_back(costs.of(row / heads, row % heads, (grid.panels - 1 - panel) * request.stage.tile_m));
-    }
-  return makeTileLists(std::move(order), std::move(steps), request.workers);
+  return makeRowByRowLists(steps, grid, request.workers);
 }
 
 } // namespace sparsec::runtime

@@ -8,8 +8,8 @@
 
 namespace sparsec::runtime {
 
-/// Head after head, so that the tiles that run together share keys and values in the L2 cache. Panel 0 has the last
-/// queries, which see most with causal.
+/// Head after head, so that the tiles that run together share keys and values in the L2 cache; in each head the tiles
+/// with most steps first. Panel 0 has the last queries, which see most with causal.
 TileLists attentionTileLists(const TileListRequest &request);
 
 } // namespace sparsec::runtime

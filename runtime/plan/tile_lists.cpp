@@ -18,7 +18,7 @@ double balanceOf(const std::vector<uint64_t> &loads) {
 
 namespace {
 
-// These two numbers belong to the algorithm, not to a chip: they decide how level the loads become. The numbers that
+// These numbers belong to the algorithm, not to a chip: they decide how level the loads become. The numbers that
 // were measured on a chip are in the input.
 
 /// Tiles per worker at the end of the order that are sorted by cost. The worker with the least load gets the costly
@@ -26,6 +26,8 @@ namespace {
 constexpr int64_t sortedTilesPerWorker = 4;
 /// Lists of whole panels whose balance is below this are made in other orders too.
 constexpr double goodBalance = 0.95;
+/// Lists of tile row after tile row whose balance is below this get more tiles at the end that are sorted.
+constexpr double goodBalanceOfRows = 0.98;
 /// Loads that are as level as this stay as they are.
 constexpr double levelBalance = 0.999;
 /// The effort to level loads, in comparisons of two units. It is counted, not timed, so that lists do not depend on how
@@ -52,17 +54,17 @@ private:
   unsigned shift;
 };
 
-/// The tile rows by falling cost; those that cost the same stay in their order.
-std::vector<uint32_t> sortRows(const std::vector<uint32_t> &rowCosts) {
-  ComparedCosts compared(rowCosts);
-  std::vector<uint32_t> begins(compared.largest + 2); // of the rows of a cost, the largest one first
-  for (uint32_t cost : rowCosts)
+/// The numbers of costs, the largest one first; those of equal costs stay in their order.
+std::vector<uint32_t> sortByCost(const std::vector<uint32_t> &costs) {
+  ComparedCosts compared(costs);
+  std::vector<uint32_t> begins(compared.largest + 2); // of the numbers of a cost, the largest one first
+  for (uint32_t cost : costs)
     ++begins[compared.largest - compared.of(cost) + 1];
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::vector<uint32_t> rows(rowCosts.size());
-  for (uint32_t row = 0; row < rows.size(); ++row)
-    rows[begins[compared.largest - compared.of(rowCosts[row])]++] = row;
-  return rows;
+  std::vector<uint32_t> sorted(costs.size());
+  for (uint32_t number = 0; number < costs.size(); ++number)
+    sorted[begins[compared.largest - compared.of(costs[number])]++] = number;
+  return sorted;
 }
 
 /// The units in the order in which they run; `panel` counts units. Rows of a panel go by falling cost, so that those
@@ -74,7 +76,7 @@ std::vector<Tile> orderUnits(const TileListInput &input) {
   std::vector<uint32_t> rows(grid.tileRows);
   std::iota(rows.begin(), rows.end(), 0);
   if (input.groupRows == 0)
-    rows = sortRows(input.rowCosts);
+    rows = sortByCost(input.rowCosts);
   const int64_t group = input.groupRows != 0 ? input.groupRows : grid.tileRows;
   const int64_t atOnce = input.groupRows != 0 ? 1 : input.panelsAtOnce;
   std::vector<Tile> units(grid.tiles());
@@ -140,8 +142,9 @@ PanelRange panelsOf(const Tile &unit, const TileListInput &input) {
 }
 
 /// Sorts the end of an order by falling cost.
-void levelEnd(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t workers) {
-  size_t tail = std::min<size_t>(units.size(), sortedTilesPerWorker * workers), first = units.size() - tail;
+void levelEnd(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t workers,
+              int64_t tilesPerWorker = sortedTilesPerWorker) {
+  size_t tail = std::min<size_t>(units.size(), tilesPerWorker * workers), first = units.size() - tail;
   std::vector<size_t> sorted(tail);
   std::iota(sorted.begin(), sorted.end(), first);
   std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return costs[a] > costs[b]; });
@@ -191,22 +194,29 @@ Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_
   return assignment;
 }
 
+/// What the units of a group share, so that workers may swap them.
+using GroupOf = uint32_t (*)(const Tile &unit);
+uint32_t panelOf(const Tile &unit) { return unit.panel; }
+uint32_t rowOf(const Tile &unit) { return unit.row; }
+
 /// Levels the loads of an assignment: the worker with the largest load gives a unit to another one, and gets a less
-/// costly unit of the same panel for it. What runs at about the same time stays the same, and so does what it shares in
+/// costly unit of the same group for it. What runs at about the same time stays the same, and so does what it shares in
 /// the L2 cache.
 class LoadLevelling {
 public:
-  LoadLevelling(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, Assignment &assignment)
-      : units(units), costs(costs), assignment(assignment), unitsOf(assignment.loads.size()) {
+  LoadLevelling(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, GroupOf groupOf,
+                Assignment &assignment)
+      : units(units), costs(costs), groupOf(groupOf), assignment(assignment), unitsOf(assignment.loads.size()) {
     for (uint32_t unit = 0; unit < units.size(); ++unit) {
       unitsOf[assignment.owners[unit]].push_back(unit);
-      if (units[unit].panel >= ofPanel.size())
-        ofPanel.resize(units[unit].panel + 1);
-      ofPanel[units[unit].panel].push_back(unit);
+      const uint32_t group = groupOf(units[unit]);
+      if (group >= ofGroup.size())
+        ofGroup.resize(group + 1);
+      ofGroup[group].push_back(unit);
     }
   }
 
-  /// The tiles of each unit of a panel count `tilesOf(panel)` times.
+  /// A unit counts `tilesOf(unit)` times.
   template <typename TilesOf> void run(const TilesOf &tilesOf) {
     const uint64_t sum = std::accumulate(assignment.loads.begin(), assignment.loads.end(), uint64_t(0));
     const double enough = double(sum) / (levelBalance * double(assignment.loads.size()));
@@ -232,12 +242,12 @@ private:
   template <typename TilesOf>
   void findBetter(uint32_t worker, uint32_t place, const TilesOf &tilesOf, Swap &best, int64_t &comparisons) const {
     const uint32_t unit = unitsOf[worker][place];
-    const std::vector<uint32_t> &others = ofPanel[units[unit].panel];
+    const std::vector<uint32_t> &others = ofGroup[groupOf(units[unit])];
     comparisons += int64_t(others.size());
     for (uint32_t other : others) {
       if (costs[other] >= costs[unit])
         continue;
-      const uint64_t difference = uint64_t(costs[unit] - costs[other]) * tilesOf(units[unit].panel);
+      const uint64_t difference = uint64_t(costs[unit] - costs[other]) * tilesOf(units[unit]);
       const uint64_t load =
           std::max(assignment.loads[worker] - difference, assignment.loads[assignment.owners[other]] + difference);
       if (load < best.largestLoad)
@@ -256,18 +266,20 @@ private:
 
   const std::vector<Tile> &units;
   const std::vector<uint32_t> &costs;
+  const GroupOf groupOf;
   Assignment &assignment;
   std::vector<std::vector<uint32_t>> unitsOf; // by worker
-  std::vector<std::vector<uint32_t>> ofPanel;
+  std::vector<std::vector<uint32_t>> ofGroup;
 };
 
+/// Where units have groups, workers swap those of a group to level their loads.
 template <typename PanelsOf>
 TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
-                    const PanelsOf &panelsOf, bool levelsLoads = false) {
+                    const PanelsOf &panelsOf, GroupOf groupOf = nullptr) {
   Assignment assignment = assignUnits(units, costs, workers, panelsOf);
-  if (levelsLoads)
-    LoadLevelling(units, costs, assignment).run([&](uint32_t panel) {
-      const PanelRange panels = panelsOf(Tile{0, panel});
+  if (groupOf)
+    LoadLevelling(units, costs, groupOf, assignment).run([&](const Tile &unit) {
+      const PanelRange panels = panelsOf(unit);
       return panels.end - panels.begin;
     });
   TileLists lists = {std::vector<uint32_t>(workers + 1), {}, balanceOf(assignment.loads)};
@@ -285,8 +297,10 @@ TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> 
   return lists;
 }
 
-TileLists listTiles(const std::vector<Tile> &order, const std::vector<uint32_t> &costs, int64_t workers) {
-  return listUnits(order, costs, workers, [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; });
+TileLists listTiles(const std::vector<Tile> &order, const std::vector<uint32_t> &costs, int64_t workers,
+                    GroupOf groupOf = nullptr) {
+  auto panelsOf = [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; };
+  return listUnits(order, costs, workers, panelsOf, groupOf);
 }
 
 } // namespace
@@ -319,6 +333,32 @@ TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, in
   return listTiles(order, costs, workers);
 }
 
+TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &grid, int64_t workers) {
+  std::vector<Tile> order;
+  std::vector<uint32_t> orderedCosts;
+  order.reserve(costs.size());
+  orderedCosts.reserve(costs.size());
+  for (int64_t row = 0; row < grid.tileRows; ++row) {
+    const auto ofRow = costs.begin() + row * grid.panels;
+    for (uint32_t panel : sortByCost({ofRow, ofRow + grid.panels})) {
+      order.push_back({uint32_t(row), panel});
+      orderedCosts.push_back(ofRow[panel]);
+    }
+  }
+  auto listWith = [&](int64_t sortedTiles) {
+    std::vector<Tile> tiles = order;
+    std::vector<uint32_t> tileCosts = orderedCosts;
+    levelEnd(tiles, tileCosts, workers, sortedTiles);
+    return listTiles(tiles, tileCosts, workers, rowOf);
+  };
+  const bool isShort = grid.tiles() <= sortedTilesPerWorker * workers;
+  TileLists lists = listWith(isShort ? sortedTilesPerWorker : 1);
+  if (!isShort && lists.balance < goodBalanceOfRows)
+    if (TileLists others = listWith(sortedTilesPerWorker); others.balance > lists.balance)
+      return others;
+  return lists;
+}
+
 TileLists makeTileLists(const TileListInput &input) {
   const std::vector<Tile> ordered = orderUnits(input);
   auto listWith = [&](const std::function<void(std::vector<Tile> &, std::vector<uint32_t> &)> &change) {
@@ -329,7 +369,7 @@ TileLists makeTileLists(const TileListInput &input) {
     change(units, costs);
     return listUnits(
         units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); },
-        /*levelsLoads=*/input.groupRows == 0);
+        input.groupRows == 0 ? panelOf : nullptr);
   };
   auto levelled = [&](auto &units, auto &costs) { levelEnd(units, costs, input.workers); };
   if (input.groupRows != 0) {
@@ -368,7 +408,7 @@ TileLists makePeriodicLists(const TileListInput &input) {
     none.groupRows = input.groupRows;
     return none;
   }
-  const std::vector<uint32_t> rows = sortRows(input.rowCosts);
+  const std::vector<uint32_t> rows = sortByCost(input.rowCosts);
   std::vector<Tile> order;
   std::vector<uint32_t> costs;
   order.reserve(input.grid.tiles());

@@ -62,6 +62,12 @@ double balanceOf(const std::vector<uint64_t> &loads);
 /// last few tiles of every worker are sorted by falling cost first, so that the end is level.
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
 
+/// Tile row after tile row, whose tiles share operands in the L2 cache. In each the costly ones first, so that those
+/// that run together take about the same time; the last tile of every worker by falling cost, or the last few if the
+/// loads are not level then, or if there are only a few. The worker with the most work then swaps tiles of a row with
+/// others, as long as that makes its load less. `costs` are those of all tiles, row after row.
+TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &grid, int64_t workers);
+
 /// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache; in each
 /// panel the rows by falling cost. With several panels at once, the tiles of a row in these panels follow each other,
 /// so that they share the blocks of the row as well. Where that leaves the loads uneven, with the last few tiles of

@@ -243,6 +243,36 @@ TEST(TileLists, OfAnyOrder) {
   EXPECT_DOUBLE_EQ(two.balance, 1);
 }
 
+/// In a row by falling cost, and of equal costs the first panel first.
+TEST(TileLists, RowByRow) {
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  const TileGrid grid = {1, /*tileRows=*/2, /*panels=*/4};
+  TileLists one = makeRowByRowLists({1, 3, 2, 3, 5, 4, 6, 4}, grid, 1);
+  EXPECT_EQ(tilesOf(one, 0), (Tiles{{0, 1}, {0, 3}, {0, 2}, {0, 0}, {1, 2}, {1, 0}, {1, 1}, {1, 3}}));
+}
+
+TEST(TileLists, RowByRowWithALevelEnd) {
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  const TileGrid grid = {1, /*tileRows=*/10, /*panels=*/1};
+  TileLists last = makeRowByRowLists({19, 20, 20, 20, 20, 20, 20, 20, 1, 3}, grid, 2);
+  EXPECT_EQ(tilesOf(last, 0), (Tiles{{0, 0}, {2, 0}, {4, 0}, {6, 0}, {9, 0}})) << "3 before 1";
+  EXPECT_EQ(tilesOf(last, 1), (Tiles{{1, 0}, {3, 0}, {5, 0}, {7, 0}, {8, 0}}));
+  TileLists few = makeRowByRowLists({1, 1, 1, 1, 1, 1, 1, 1, 2, 30}, grid, 2);
+  EXPECT_EQ(tilesOf(few, 1), (Tiles{{1, 0}, {9, 0}})) << "34 and 6 otherwise: the last 8 are sorted";
+  EXPECT_DOUBLE_EQ(few.balance, 20.0 / 31);
+  TileLists all = makeRowByRowLists({8, 1, 2, 9}, {1, /*tileRows=*/4, /*panels=*/1}, 2);
+  EXPECT_EQ(tilesOf(all, 0), (Tiles{{3, 0}, {1, 0}})) << "two tiles for each worker: all are sorted";
+  EXPECT_EQ(tilesOf(all, 1), (Tiles{{0, 0}, {2, 0}}));
+}
+
+/// Workers that get tiles by falling cost have 5 + 4 and 5 + 3 + 3.
+TEST(TileLists, WorkersSwapTilesOfARow) {
+  TileLists row = makeRowByRowLists({5, 5, 4, 3, 3}, {1, /*tileRows=*/1, /*panels=*/5}, 2);
+  EXPECT_DOUBLE_EQ(row.balance, 1) << "5 against 4";
+  TileLists rows = makeRowByRowLists({5, 5, 4, 3, 3}, {1, /*tileRows=*/5, /*panels=*/1}, 2);
+  EXPECT_DOUBLE_EQ(rows.balance, 10.0 / 11) << "there is no other tile in a row";
+}
+
 TEST(TileLists, MoreWorkersThanTiles) {
   TileLists lists = makeTileLists({{0, 0}, {7, 1}}, {1, 4}, 4);
   EXPECT_EQ(lists.offsets, (std::vector<uint32_t>{0, 1, 2, 2, 2}));
