@@ -320,25 +320,6 @@ Status checkMapsAreAligned(const KernelRecords &records, const sparsec_variant_i
   return {};
 }
 
-Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info_t &workspace, const std::string &name,
-                      bool hasParts) {
-  if (workspace.lifetime != SPARSEC_LIFETIME_LAUNCH && workspace.lifetime != SPARSEC_LIFETIME_LAUNCHES)
-    return records.unknown("lifetime of a workspace", workspace.lifetime);
-  if (workspace.element_bytes == 0 || workspace.is_zeroed > 1)
-    return records.broken("a workspace of ", name, " has elements of ", workspace.element_bytes,
-                          " bytes and is_zeroed ", workspace.is_zeroed);
-  if (workspace.kind != SPARSEC_WORKSPACE_SCRATCH && workspace.kind != SPARSEC_WORKSPACE_TILE_COUNTER)
-    return records.unknown("kind of a workspace", workspace.kind);
-  const bool isCounter = workspace.element_bytes == sizeof(uint32_t) && workspace.extent_count == 0 &&
-                         workspace.is_zeroed == 1 && workspace.lifetime == SPARSEC_LIFETIME_LAUNCHES;
-  if (workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER && !isCounter)
-    return records.broken("a tile counter of ", name, " has ", workspace.extent_count, " extents, elements of ",
-                          workspace.element_bytes, " bytes, lifetime ", workspace.lifetime, " and is_zeroed ",
-                          workspace.is_zeroed);
-  return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count,
-                      {.hasParts = hasParts});
-}
-
 bool isNeeded(PlanCostUse use, const sparsec_variant_info_t &variant) {
   switch (use) {
   case PlanCostUse::all:
@@ -556,8 +537,12 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   SPARSEC_RETURN_IF_ERROR(checkPacking(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_workspace_info_t>("workspaces of " + name, variant.workspace_first,
                                                                        variant.workspace_count));
-  for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))
-    SPARSEC_RETURN_IF_ERROR(checkWorkspace(records, workspace, name, variant.part_keys != 0));
+  for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant)) {
+    SPARSEC_RETURN_IF_ERROR(checkWorkspace(records, workspace, name));
+    SPARSEC_RETURN_IF_ERROR(checkExtents(records, "a workspace of " + name, workspace.extent_first,
+                                         workspace.extent_count, {.hasParts = variant.part_keys != 0}));
+  }
+  SPARSEC_RETURN_IF_ERROR(checkCuts(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(checkPlanCosts(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(
       records.checkRange<sparsec_stage_info_t>("stages of " + name, variant.stage_first, variant.stage_count));

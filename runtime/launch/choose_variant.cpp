@@ -42,16 +42,25 @@ const sparsec_requirement_info_t *findUnmet(const sparsec_kernel_s &kernel, cons
   return nullptr;
 }
 
-bool hasSections(const sparsec_plan_s *plan, size_t variant, uint32_t required) {
-  return required == 0 || (plan && plan->variants[variant].hasSections(required));
-}
-
 /// Whether a variant that splits keys has parts for the problem, and memory for them.
 bool canSplit(const sparsec_plan_s *plan, size_t variant, const Problem &problem, int64_t memory) {
   if (!plan || !plan->variants[variant].hasWorkspaces)
     return false;
   const Problem split = withParts(*plan->kernel, plan->kernel->variants[variant], problem);
   return split.parts > 1 && workspaceBytes(*plan, split, variant) <= memory;
+}
+
+/// Whether a launch has memory for the sums of tiles that the plan cuts.
+bool hasMemoryForSums(const sparsec_plan_s &plan, size_t variant, const Problem &problem, int64_t memory) {
+  return !takesCuts(*plan.kernel->variants[variant].info) || workspaceBytes(plan, problem, variant) <= memory;
+}
+
+/// Whether a variant has what it needs of a plan: sections, and memory for the sums of cut tiles.
+bool isPlanned(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, size_t variant, const Problem &problem,
+               int64_t memory) {
+  const uint32_t required = kernel.variants[variant].info->required_sections;
+  return required == 0 ||
+         (plan && plan->variants[variant].hasSections(required) && hasMemoryForSums(*plan, variant, problem, memory));
 }
 
 } // namespace
@@ -65,7 +74,7 @@ Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan,
       if ((variant.info->part_keys != 0) != isSplit ||
           (isSplit && !canSplit(plan, i, problem, memory.workspaceBytes)) ||
           (isPacked(*variant.info) && !memory.hasPackedValues) ||
-          !hasSections(plan, i, variant.info->required_sections) || !hasTilesFor(kernel, variant, problem))
+          !isPlanned(kernel, plan, i, problem, memory.workspaceBytes) || !hasTilesFor(kernel, variant, problem))
         continue;
       unmet = findUnmet(kernel, variant, arguments);
       if (!unmet) {

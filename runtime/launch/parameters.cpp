@@ -32,7 +32,7 @@ void *StageLaunch::workspaceOf(uint32_t number) const {
   const sparsec_workspace_info_t &info = kernel.module->info.workspacesOf(*variant)[number];
   if (!workspace || !plan || !plan->hasWorkspaces || !isUsed(kernel, info, plan->order, problem))
     return nullptr;
-  return static_cast<char *>(workspace) + workspaceOffset(kernel, *variant, plan->order, problem, number);
+  return static_cast<char *>(workspace) + workspaceOffset(kernel, *variant, useOf(*plan, stage), problem, number);
 }
 
 Status ParameterPack::fill(const StageLaunch &launch) {

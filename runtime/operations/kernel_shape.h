@@ -9,7 +9,7 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 26;
+constexpr uint32_t planSectionCount = 28;
 
 /// Their names for people.
 constexpr const char *planSectionNames[] = {
@@ -17,7 +17,7 @@ constexpr const char *planSectionNames[] = {
     "blocks",        "step offsets",  "steps",          "stage offsets",  "stage columns", "stage products",
     "chunk offsets", "chunk blocks",  "row starts",     "row columns",    "row blocks",    "pair starts",
     "pairs",         "packed starts", "packed columns", "packed sources", "column counts", "window counts",
-    "pair counts",   "window sizes"};
+    "pair counts",   "window sizes",  "cut offsets",    "cut tiles"};
 static_assert(sizeof(planSectionNames) / sizeof(planSectionNames[0]) == planSectionCount);
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
@@ -34,6 +34,14 @@ constexpr uint32_t pairSections = (2u << SPARSEC_PLAN_PAIRS) - (1u << SPARSEC_PL
 
 /// Those of packed values.
 constexpr uint32_t packedSections = (2u << SPARSEC_PLAN_PACKED_SOURCES) - (1u << SPARSEC_PLAN_PACKED_STARTS);
+
+/// Those of tiles that are cut along K.
+constexpr uint32_t cutSections = 1u << SPARSEC_PLAN_CUT_OFFSETS | 1u << SPARSEC_PLAN_CUT_TILES;
+
+/// Whether the variant runs with a plan that cuts tiles.
+constexpr bool takesCuts(const sparsec_variant_info_t &variant) {
+  return (variant.required_sections & cutSections) != 0;
+}
 
 /// Whether the machine kernels of the variant read packed values.
 constexpr bool isPacked(const sparsec_variant_info_t &variant) { return variant.packed_block_rows != 0; }
@@ -57,6 +65,10 @@ constexpr bool isF8(uint32_t dtype) { return dtype == SPARSEC_DTYPE_F8E4M3FN || 
 
 /// Bytes; also between the workspaces of a variant.
 constexpr int64_t workspaceAlignment = 16;
+
+/// The bytes at the begin of every workspace that hold the tile counter and the flags of sums, in their own places: of
+/// 8 warps each of up to 254 CTAs.
+constexpr int64_t keptWorkspaceBytes = 2048;
 
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -7,6 +7,7 @@
 
 #include "arguments/checked_argument.h"
 #include "operations/problem.h"
+#include "plan/cut_lists.h"
 #include "plan/pairs.h"
 #include "plan/streams.h"
 #include "plan/tile_lists.h"
@@ -98,6 +99,9 @@ struct Operation {
   /// The same for every number of panels (see makePeriodicLists); those of the request's grid are open. Null where an
   /// operation has no such lists.
   TileLists (*periodicLists)(const TileListRequest &request);
+  /// Lists in which tiles are cut along K, for a variant that takes them; empty where whole tiles are as fast. Null
+  /// where an operation has no such variants.
+  CutLists (*cutLists)(const TileListRequest &request) = nullptr;
   Reference *reference;
 };
 

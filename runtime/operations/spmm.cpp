@@ -133,6 +133,15 @@ TileLists tileLists(const TileListRequest &request) {
   return makeTileLists(input);
 }
 
+CutLists cutLists(const TileListRequest &request) {
+  const TileListInput input = listInput(request);
+  if (input.groupRows == 0)
+    return {};
+  const auto chunksPerBlock = uint32_t(ceilDivide(request.matrix->columnsOfBlock, request.stage.tile_k));
+  return makeCutLists(input,
+                      {chunksPerBlock, request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD)});
+}
+
 TileLists periodicLists(const TileListRequest &request) {
   TileListInput input = listInput(request);
   input.grid.panels = choosePeriod(std::max<int64_t>(input.grid.tileRows, 1), input.workers);
@@ -158,6 +167,7 @@ constexpr Operation spmmOperation = {
     .checkStrides = checkRowStride,
     .tileLists = tileLists,
     .periodicLists = periodicLists,
+    .cutLists = cutLists,
     .reference = runSpmmReference,
 };
 

@@ -30,6 +30,7 @@ struct VariantArrays {
   Windows windows;
   Streams streams;
   TileLists lists;
+  CutLists cuts;
   std::vector<int32_t> windowCounts, windowSizes; // scratch memory of refills
 };
 
@@ -53,26 +54,32 @@ struct PlanInput {
   }
 };
 
-/// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known,
-/// `windows` those of the plan.
+/// What an operation makes lists of. `workers` are those of a launch, if that is known, `windows` those of the plan.
+TileListRequest listRequest(const PlanInput &input, const Variant &variant, int64_t workers, int64_t windows,
+                            const VariantArrays &arrays) {
+  const Stage &stage = variant.first();
+  return {input.kernel,
+          *variant.info,
+          *stage.info,
+          input.problem,
+          input.isStatic() && !input.isRefilled(),
+          !input.mayReorderRows() && isVariantOfRefills(input.kernel, variant),
+          tileGridOf(input.kernel, *stage.info, input.problem, windows),
+          workers,
+          input.lists.blocks(),
+          input.matrixOf(variant),
+          input.lists.pairs().isEmpty() ? nullptr : input.lists.resultPattern(input.kernel),
+          input.lists.pairs().isEmpty() ? nullptr : &input.lists.pairs(),
+          arrays.windows.isEmpty() ? nullptr : &arrays.windows,
+          arrays.streams.isEmpty() ? nullptr : &arrays.streams};
+}
+
+/// The lists of one variant; none where what the tiles cost is open.
 TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t workers, int64_t windows,
                     const VariantArrays &arrays) {
   const Operation &operation = operationOf(input.kernel);
   const Stage &stage = variant.first();
-  TileListRequest request = {input.kernel,
-                             *variant.info,
-                             *stage.info,
-                             input.problem,
-                             input.isStatic() && !input.isRefilled(),
-                             !input.mayReorderRows() && isVariantOfRefills(input.kernel, variant),
-                             tileGridOf(input.kernel, *stage.info, input.problem, windows),
-                             workers,
-                             input.lists.blocks(),
-                             input.matrixOf(variant),
-                             input.lists.pairs().isEmpty() ? nullptr : input.lists.resultPattern(input.kernel),
-                             input.lists.pairs().isEmpty() ? nullptr : &input.lists.pairs(),
-                             arrays.windows.isEmpty() ? nullptr : &arrays.windows,
-                             arrays.streams.isEmpty() ? nullptr : &arrays.streams};
+  TileListRequest request = listRequest(input, variant, workers, windows, arrays);
   if (isComplete(operation, input.problem) && !input.lists.areMissing()) {
     // The last CTA's teams all look for a list.
     int64_t teams = stage.info->concurrent_tiles;
@@ -315,6 +322,40 @@ void addLists(const PlanInput &input, const Variant &variant, const TileLists &l
   addDenseReason(input, variant, part);
 }
 
+/// Why a variant that cuts tiles gets no lists; empty where it may get some.
+std::string whyNoCuts(const PlanInput &input, const Variant &variant, int64_t workers) {
+  if (!input.mayReorderRows())
+    return "the plan is not thorough";
+  if (!input.isStatic())
+    return "the pattern may change";
+  if (!isComplete(operationOf(input.kernel), input.problem) || input.lists.areMissing())
+    return openReason(input.kernel, input.problem, SPARSEC_TILE_ORDER_FIXED, input.lists.areMissing());
+  const BlockPattern &pattern = input.matrixOf(variant)->pattern;
+  if (!isNearlyDense(pattern.count(), pattern.blockRows, pattern.blockColumns,
+                     input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY)))
+    return "the pattern is not nearly dense";
+  const int64_t ctas = workers * int64_t(variant.first().info->cluster);
+  return hasRoomForFlags(input.kernel, *variant.info, ctas) ? "" : "a launch has too many CTAs";
+}
+
+/// The tiles of a variant that cuts them, where that gains time. Launches pass over the variant elsewhere.
+void addCuts(const PlanInput &input, const Variant &variant, VariantArrays &arrays, SectionList &sections,
+             VariantPlan &part) {
+  if (const std::string reason = whyNoCuts(input, variant, part.workers); !reason.empty())
+    return addReason(part, "no cut tiles: " + reason);
+  CutLists &cuts = arrays.cuts;
+  cuts = operationOf(input.kernel).cutLists(listRequest(input, variant, part.workers, part.windows, arrays));
+  addReason(part, cutReason(cuts));
+  if (cuts.tiles.empty())
+    return;
+  part.order = SPARSEC_TILE_ORDER_LISTS;
+  part.workers = int64_t(cuts.offsets.size()) - 1;
+  part.balance = cuts.balance;
+  part.hasWorkspaces = true;
+  sections.add(part, SPARSEC_PLAN_CUT_OFFSETS, cuts.offsets);
+  sections.add(part, SPARSEC_PLAN_CUT_TILES, cuts.tiles);
+}
+
 /// Why no plan of the kernel has tile lists; empty where plans may have them.
 std::string whyNoLists(const sparsec_kernel_s &kernel) {
   const Operation &operation = operationOf(kernel);
@@ -343,6 +384,8 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
     return addReason(part, "fixed order: threads take tiles as they become free");
   if (part.tiles == 0)
     return addReason(part, "fixed order: there are no tiles");
+  if (takesCuts(*variant.info))
+    return addCuts(input, variant, arrays, sections, part);
   if (!addPattern(input, variant, progress, arrays, sections, part))
     return;
   part.hasWorkspaces = true;

@@ -2,6 +2,7 @@
 #include "plan/cut_lists.h"
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 
 namespace sparsec::runtime {
@@ -74,13 +75,16 @@ private:
   CutLists cut() {
     CutLists lists;
     lists.offsets = {0};
+    std::vector<uint64_t> loads;
     double budget = 0; // what is left up to the mean, of all workers so far
     for (int64_t w = 0; w < workers; ++w) {
       budget += mean - double(own[w].load);
       takeShare(w, budget);
       list(w, lists.tiles);
       lists.offsets.push_back(uint32_t(lists.tiles.size()));
+      loads.push_back(loadOf(w));
     }
+    lists.balance = balanceOf(loads);
     return lists;
   }
 
@@ -102,6 +106,18 @@ private:
     worker.firstCount = std::min(uint32_t((budget - overhead) / costs.chunksPerBlock), blocksOf(next) - 1);
     budget -= overhead + double(worker.firstCount) * costs.chunksPerBlock;
     worker.first = next++;
+  }
+
+  uint64_t loadOf(int64_t w) const {
+    const Worker &worker = own[w];
+    uint64_t load = worker.load;
+    for (size_t number : worker.wholes)
+      load += costOf(number);
+    if (worker.first != none)
+      load += costs.tileOverhead + stepsOfSum + uint64_t(worker.firstCount) * costs.chunksPerBlock;
+    if (worker.rest != none)
+      load += costOf(worker.rest) + stepsOfSum - uint64_t(own[w - 1].firstCount) * costs.chunksPerBlock;
+    return load;
   }
 
   void list(int64_t w, std::vector<CutTile> &tiles) const {
@@ -133,9 +149,20 @@ private:
 CutLists makeCutLists(const std::vector<Tile> &order, const std::vector<uint32_t> &rowCosts, const CutCosts &costs,
                       int64_t workers, uint64_t wholeLoad) {
   CutListBuilder builder(order, rowCosts, costs, workers);
-  if (builder.mean * (1 + leastGain / 100) > double(wholeLoad))
-    return {};
-  return builder.run();
+  const double gain = builder.mean == 0 ? 0 : double(wholeLoad) / builder.mean - 1;
+  CutLists lists = gain < leastGain / 100 ? CutLists() : builder.run();
+  lists.gain = gain;
+  return lists;
+}
+
+CutLists makeCutLists(const TileListInput &input, const CutCosts &costs) {
+  const std::vector<Tile> order = orderOfTiles(input);
+  uint64_t total = 0;
+  for (const Tile &tile : order)
+    total += input.rowCosts[tile.row];
+  const double balance = makeTileLists(input).balance;
+  const auto wholeLoad = uint64_t(std::llround(double(total) / (balance * double(input.workers))));
+  return makeCutLists(order, input.rowCosts, costs, input.workers, wholeLoad);
 }
 
 } // namespace sparsec::runtime

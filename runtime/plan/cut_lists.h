@@ -10,24 +10,20 @@
 namespace sparsec::runtime {
 
 /// What a worker does with the sum of a tile.
-enum class CutKind : uint32_t {
-  whole = 0, // stores it
-  first = 1, // writes it for the next worker
-  rest = 2,  // adds that of the worker before, and stores it
-};
+enum class CutKind : uint32_t { whole = SPARSEC_CUT_WHOLE, first = SPARSEC_CUT_FIRST, rest = SPARSEC_CUT_REST };
 
 /// The blocks [first, first + count) of a tile, counted from the first one of its row.
 struct CutTile {
   Tile tile;
   uint32_t first;
-  uint32_t countAndKind; // the kind is in the two upper bits
+  uint32_t countAndKind;
 
   uint32_t count() const { return countAndKind & ~(3u << kindShift); }
   CutKind kind() const { return CutKind(countAndKind >> kindShift); }
 
-  static constexpr uint32_t kindShift = 30;
+  static constexpr uint32_t kindShift = SPARSEC_CUT_KIND_SHIFT;
 };
-static_assert(sizeof(CutTile) == 16, "a machine kernel reads one by one load");
+static_assert(sizeof(CutTile) == sizeof(sparsec_cut_tile_t), "layout of SPARSEC_PLAN_CUT_TILES");
 
 /// What blocks and sums cost, in steps.
 struct CutCosts {
@@ -37,6 +33,8 @@ struct CutCosts {
 struct CutLists {
   std::vector<uint32_t> offsets; // [workers + 1]; empty where tiles are not cut
   std::vector<CutTile> tiles;    // worker w runs [offsets[w], offsets[w + 1]) in this order
+  double gain = 0;               // of the largest load of whole tiles over that of cut ones, also where there are none
+  double balance = 1;            // mean load / largest load, with the steps of the sums
 };
 
 /// The tiles run in the order of whole lists, `order`. All but the last one or two rounds of them are whole, and those
@@ -46,6 +44,9 @@ struct CutLists {
 /// 2 %, or where a share would be shorter than a tile. The costs of the rows are those of `costsOfBlockRows`.
 CutLists makeCutLists(const std::vector<Tile> &order, const std::vector<uint32_t> &rowCosts, const CutCosts &costs,
                       int64_t workers, uint64_t wholeLoad);
+
+/// The same with the order and the largest load of makeTileLists().
+CutLists makeCutLists(const TileListInput &input, const CutCosts &costs);
 
 } // namespace sparsec::runtime
 

@@ -114,11 +114,15 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
   return checkPlanSizes(plan, problem, "the launch has ");
 }
 
+WorkspaceUse useOf(const VariantPlan &part, const Stage &stage) {
+  return {part.order, isKnown(part.workers) ? part.workers * int64_t(stage.info->cluster) : SPARSEC_DYNAMIC};
+}
+
 int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {
   const VariantPlan &part = plan.variants[variant];
   const sparsec_variant_info_t &info = *plan.kernel->variants[variant].info;
   const uint32_t count = part.hasWorkspaces ? info.workspace_count : 0;
-  return workspaceBytes(*plan.kernel, info, part.order, problem, count);
+  return workspaceBytes(*plan.kernel, info, useOf(part, plan.kernel->variants[variant].first()), problem, count);
 }
 
 static Problem problemOf(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {

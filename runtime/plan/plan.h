@@ -119,6 +119,9 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
 Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what,
                       sparsec_status_code_t code = SPARSEC_STATUS_INVALID_ARGUMENT);
 
+/// How launches with the plan of a variant, whose first stage is `stage`, use its workspaces.
+WorkspaceUse useOf(const VariantPlan &part, const Stage &stage);
+
 /// Bytes of the workspaces of a variant for a launch of this problem, whose parts are chosen; SPARSEC_DYNAMIC where the
 /// problem leaves a size open that workspaces need.
 int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/plan_reason.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -42,6 +43,11 @@ std::string windowReason(const std::string &what, int64_t blocks, int64_t column
 
 std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercentage) {
   return blocksPerColumn(blocks, columns) + " are fewer than " + decimal(leastPercentage / 100.0);
+}
+
+std::string cutReason(const CutLists &lists) {
+  const std::string gain = "the longest list gets " + decimal(100 * std::max(lists.gain, 0.0)) + " % shorter";
+  return (lists.tiles.empty() ? "no cut tiles: " : "tiles cut along K: ") + gain;
 }
 
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,

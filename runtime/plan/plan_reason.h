@@ -22,6 +22,9 @@ std::string windowReason(const std::string &what, int64_t blocks, int64_t column
 /// "1.05 blocks per column are fewer than 1.21".
 std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercentage);
 
+/// "tiles cut along K: the longest list gets 2.70 % shorter", or why tiles are whole.
+std::string cutReason(const CutLists &lists);
+
 /// Why there are no lists: "fixed order: N is open".
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,
                        bool areListsMissing);

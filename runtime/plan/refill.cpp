@@ -52,7 +52,9 @@ bool isVariantOfRefills(const sparsec_kernel_s &kernel, const Variant &variant) 
   auto first = [&](auto &&isWanted) { return std::find_if(kernel.variants.begin(), kernel.variants.end(), isWanted); };
   auto found = first([](const Variant &each) { return hasWindowsOfBlocks(*each.info); });
   if (found == kernel.variants.end())
-    found = first([](const Variant &each) { return each.info->most_panels == 0 && !isPacked(*each.info); });
+    found = first([](const Variant &each) {
+      return each.info->most_panels == 0 && !isPacked(*each.info) && !takesCuts(*each.info);
+    });
   return found != kernel.variants.end() && &*found == &variant;
 }
 

@@ -23,7 +23,7 @@ uint32_t presentSections(const SectionSet &sections) {
 
 /// The sections of windows or streams that the variant takes.
 uint32_t windowSectionsOf(const SectionCheck &check) {
-  return check.variant().info->required_sections & ~indexSections & ~packedSections;
+  return check.variant().info->required_sections & ~indexSections & ~packedSections & ~cutSections;
 }
 
 /// Whether the variant reads packed values and the plan has none.
@@ -35,11 +35,12 @@ bool lacksPackedBlocks(const SectionCheck &check) {
 Status checkPresence(const SectionCheck &check) {
   const uint32_t required = check.variant().info->required_sections, present = presentSections(check.sections);
   const bool isHost = check.kernel.module->device->isHost();
-  for (uint32_t kind : {tileLists, rowSections, pairSections, packedSections, windowSectionsOf(check)})
+  for (uint32_t kind : {tileLists, rowSections, pairSections, packedSections, cutSections, windowSectionsOf(check)})
     if ((present & kind) != 0 && (present & kind) != kind)
       return invalidPlan("variant ", check.number, " has some sections of a kind, but not all: ", present, " of ",
                          kind);
-  const uint32_t possible = isHost ? required & indexSections : required | tileLists;
+  const uint32_t lists = takesCuts(*check.variant().info) ? 0 : tileLists;
+  const uint32_t possible = isHost ? required & indexSections : required | lists;
   if ((present & ~possible) != 0)
     return invalidPlan("variant ", check.number, " has sections ", present, ", but takes ", possible);
   if (lacksPackedBlocks(check))
@@ -230,8 +231,12 @@ Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &par
       SPARSEC_RETURN_IF_ERROR(checkPacking(check, argument, MatrixShape(matrix), matrix));
     if ((present & rowSections) != 0)
       SPARSEC_RETURN_IF_ERROR(checkIndex(check, matrix));
+    if ((present & cutSections) != 0)
+      SPARSEC_RETURN_IF_ERROR(checkCutTiles(check, matrix, part));
     SPARSEC_RETURN_IF_ERROR(checkPattern(check, matrix, part));
   }
+  if (takesCuts(*check.variant().info))
+    return isKnown(period) ? invalidPlan("variant ", check.number, " has a period, but no tile lists") : Status();
   // As in a plan that is made: what a variant lacks, launches pass over.
   const bool lacksPattern = (windowSectionsOf(check) != 0 && part.windows == 0) || lacksPackedBlocks(check);
   const bool isPlanned = !check.kernel.module->device->isHost() && part.tiles != 0 && !lacksPattern;

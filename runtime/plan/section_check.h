@@ -88,6 +88,9 @@ Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int
 Status checkWindows(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 Status checkStreams(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 
+/// The tiles of a variant that cuts them along K, and what they say of its plan.
+Status checkCutTiles(const SectionCheck &check, const MatrixShape &matrix, VariantPlan &part);
+
 /// The packed blocks of the argument, whose stored blocks have the shape `stored`.
 Status checkPacking(const SectionCheck &check, uint32_t argument, const MatrixShape &stored, MatrixShape &outPacked);
 

@@ -328,6 +328,12 @@ int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, double ro
   return std::max<int64_t>(int64_t(std::min(panelsOfFewestBytes(workers, bytes), roomBytes / bytes.panel)), 1);
 }
 
+std::vector<Tile> orderOfTiles(const TileListInput &input) {
+  TileListInput single = input;
+  single.panelsPerUnit = 1;
+  return orderUnits(single);
+}
+
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {
   levelEnd(order, costs, workers);
   return listTiles(order, costs, workers);

@@ -58,6 +58,10 @@ struct TileLists {
 /// Mean load / largest load of the workers, of which there is one at least; 1 if nothing has a cost.
 double balanceOf(const std::vector<uint64_t> &loads);
 
+/// The order in which the tiles of makeTileLists(input) run, before the last few are sorted. There are no units of
+/// several panels.
+std::vector<Tile> orderOfTiles(const TileListInput &input);
+
 /// The order of tiles, each with its cost, and who runs them: each tile goes to the worker with the least work. The
 /// last few tiles of every worker are sorted by falling cost first, so that the end is level.
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);

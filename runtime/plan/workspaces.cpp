@@ -9,6 +9,8 @@ bool isUsed(const sparsec_kernel_s &kernel, const sparsec_workspace_info_t &work
             const Problem &problem) {
   if (workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER)
     return order == SPARSEC_TILE_ORDER_COUNTER;
+  if (workspace.kind != SPARSEC_WORKSPACE_SCRATCH)
+    return true;
   bool isOfParts = false;
   for (const sparsec_extent_info_t &extent :
        kernel.module->info.extents(workspace.extent_first, workspace.extent_count))
@@ -37,32 +39,54 @@ int64_t addBytes(int64_t total, int64_t elements, uint32_t elementBytes) {
 
 } // namespace
 
-int64_t workspaceBytes(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
-                       sparsec_tile_order_t order, const Problem &problem, uint32_t count) {
+/// Whether launches leave a workspace as it was, so that it has a place of its own in all of them.
+static bool isKept(const sparsec_workspace_info_t &workspace) {
+  return workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER || workspace.kind == SPARSEC_WORKSPACE_SUM_FLAGS;
+}
+
+bool hasRoomForFlags(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, int64_t ctas) {
+  for (const sparsec_workspace_info_t &workspace : kernel.module->info.workspacesOf(variant))
+    if (workspace.kind == SPARSEC_WORKSPACE_SUM_FLAGS &&
+        ctas > (keptWorkspaceBytes - workspaceAlignment) / int64_t(workspace.element_bytes))
+      return false;
+  return true;
+}
+
+int64_t workspaceBytes(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const WorkspaceUse &use,
+                       const Problem &problem, uint32_t count) {
   const LaunchInfo &info = kernel.module->info;
   const Records<sparsec_workspace_info_t> workspaces = info.workspacesOf(variant);
-  bool isSomeUsed = false;
-  int64_t total = workspaceAlignment; // the place of the tile counter
+  bool isCounterUsed = false;
+  int64_t total = keptWorkspaceBytes;
   for (uint32_t i = 0; i < count; ++i) {
     const sparsec_workspace_info_t &workspace = workspaces[i];
-    if (!isUsed(kernel, workspace, order, problem))
+    if (!isUsed(kernel, workspace, use.order, problem))
       continue;
-    isSomeUsed = true;
-    if (workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER)
+    isCounterUsed |= workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER;
+    if (isKept(workspace))
       continue;
-    int64_t elements = extentProduct(kernel, info.extents(workspace.extent_first, workspace.extent_count), problem);
+    const int64_t elements =
+        workspace.kind == SPARSEC_WORKSPACE_TILE_SUMS
+            ? use.ctas
+            : extentProduct(kernel, info.extents(workspace.extent_first, workspace.extent_count), problem);
     if (!isKnown(elements))
       return SPARSEC_DYNAMIC;
     total = addBytes(total, elements, workspace.element_bytes);
   }
-  return isSomeUsed ? total : 0;
+  if (total != keptWorkspaceBytes)
+    return total;
+  return isCounterUsed ? workspaceAlignment : 0;
 }
 
-int64_t workspaceOffset(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
-                        sparsec_tile_order_t order, const Problem &problem, uint32_t number) {
-  if (kernel.module->info.workspacesOf(variant)[number].kind == SPARSEC_WORKSPACE_TILE_COUNTER)
+int64_t workspaceOffset(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const WorkspaceUse &use,
+                        const Problem &problem, uint32_t number) {
+  switch (kernel.module->info.workspacesOf(variant)[number].kind) {
+  case SPARSEC_WORKSPACE_TILE_COUNTER:
     return 0;
-  return std::max(workspaceAlignment, workspaceBytes(kernel, variant, order, problem, number));
+  case SPARSEC_WORKSPACE_SUM_FLAGS:
+    return workspaceAlignment;
+  }
+  return std::max(keptWorkspaceBytes, workspaceBytes(kernel, variant, use, problem, number));
 }
 
 } // namespace sparsec::runtime

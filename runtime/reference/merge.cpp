@@ -9,8 +9,6 @@ namespace sparsec::runtime {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// Where a row is.
 struct Place {
   int64_t batch, head, row;
@@ -29,7 +27,7 @@ struct Weights {
 };
 
 Weights weigh(double first, double second) {
-  const bool hasFirst = first != -infinity, hasSecond = second != -infinity;
+  const bool hasFirst = first != -HUGE_VAL, hasSecond = second != -HUGE_VAL;
   if (!hasFirst || !hasSecond)
     return {double(hasFirst), double(hasSecond), hasFirst ? first : second, hasFirst, hasSecond};
   const double largest = std::isnan(first) ? first : std::fmax(first, second);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Variants of several machine kernels: how each of them is launched, and which workspaces it gets.
 
+#include "operations/kernel_shape.h"
 #include "runtime_attention_fixture.h"
 
 #include <cstring>
@@ -130,25 +131,25 @@ protected:
   }
 
   static constexpr uintptr_t base = 0x700000;
-  static constexpr size_t perQuery = 2 * 100 * 12, rounded = 112;
+  static constexpr size_t kept = keptWorkspaceBytes, perQuery = 2 * 100 * 12, rounded = 112;
   sparsec_launch_options_t options = sized<sparsec_launch_options_t>();
 };
 
 TEST_F(Workspaces, AreAsLargeAsTheSizesSay) {
   ASSERT_OK(createPlan(sizes(2, 100)));
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_COUNTER) << "the lists are open";
-  const size_t bytes = perQuery + 16 + rounded;
+  const size_t bytes = kept + perQuery + rounded;
   EXPECT_EQ(planInfo().workspace_bytes, int64_t(bytes));
   EXPECT_EQ(workspaceBytes(), bytes);
   EXPECT_EQ(workspaceBytes(sizes(2, 100)), bytes);
   options.workspace_bytes = bytes - 1;
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 2528, but got 2527");
+                "options: expects workspace_bytes of at least 4560, but got 4559");
   EXPECT_TRUE(fake.launches.empty());
   options.workspace_bytes = bytes;
   ASSERT_OK(launchWith(options));
   for (const FakeLaunch &stage : fake.launches)
-    EXPECT_THAT(stage.words, ElementsAre(base + 16, base, base + 16 + perQuery));
+    EXPECT_THAT(stage.words, ElementsAre(base + kept, base, base + kept + perQuery));
 }
 
 /// The order is that of the lists although there are workspaces.
@@ -160,10 +161,10 @@ TEST_F(Workspaces, OnlyTheCounterGoesWithLists) {
   arguments[pattern] = lists;
   ASSERT_OK(createPlan(arguments));
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);
-  EXPECT_EQ(workspaceBytes(), 16 + perQuery + rounded) << "the place of the counter stays";
+  EXPECT_EQ(workspaceBytes(), kept + perQuery + rounded) << "the place of the counter stays";
   options.workspace_bytes = workspaceBytes();
   ASSERT_OK(launchWith(options));
-  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, 0u, base + 16 + perQuery));
+  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + kept, 0u, base + kept + perQuery));
 }
 
 TEST_F(Workspaces, ArgumentsTellWhatThePlanLeavesOpen) {
@@ -178,8 +179,8 @@ TEST_F(Workspaces, ArgumentsTellWhatThePlanLeavesOpen) {
   EXPECT_STATUS(sparsec_plan_workspace_bytes(plan, some.data(), some.size(), &bytes), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "the workspace's size is open: plan and arguments have batches 2, heads 8, queries open, keys 300");
   some[q] = queries(SPARSEC_DYNAMIC, 100);
-  EXPECT_EQ(workspaceBytes(some), perQuery + 16 + rounded) << "the plan knows the batches";
-  EXPECT_EQ(workspaceBytes(sizes(2, 50)), perQuery / 2 + 16 + rounded);
+  EXPECT_EQ(workspaceBytes(some), kept + perQuery + rounded) << "the plan knows the batches";
+  EXPECT_EQ(workspaceBytes(sizes(2, 50)), kept + perQuery / 2 + rounded);
   const ArgumentList other = sizes(3, 100);
   EXPECT_STATUS(sparsec_plan_workspace_bytes(plan, other.data(), other.size(), &bytes), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "plan is for batches 2, heads 8, queries open, keys 300, but the arguments have batches 3,");
@@ -189,18 +190,18 @@ TEST_F(Workspaces, ArgumentsTellWhatThePlanLeavesOpen) {
 
 TEST_F(Workspaces, LaunchesCheckTheSizeOfTheirOwn) {
   ASSERT_OK(createPlan(ArgumentList(9)));
-  options.workspace_bytes = perQuery + 16 + rounded - 1;
+  options.workspace_bytes = kept + perQuery + rounded - 1;
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 2528, but got 2527");
+                "options: expects workspace_bytes of at least 4560, but got 4559");
   options.workspace_bytes += 1;
   ASSERT_OK(launchWith(options));
-  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, base, base + 16 + perQuery));
+  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + kept, base, base + kept + perQuery));
   for (int tensor : {q, o})
     arguments[tensor].dense.sizes[2] = 30; // contiguous no longer, but within the same memory
   arguments[lse].dense.sizes[2] = 30;
   arguments[pattern] = sparsec_blocks_pattern(1, 1, 30, 300, 64, 128);
   ASSERT_OK(launchWith(options));
-  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, base, base + 736));
+  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + kept, base, base + kept + 720));
 }
 
 TEST_F(Workspaces, LaunchersKeepTheirOffsets) {
@@ -214,7 +215,7 @@ TEST_F(Workspaces, LaunchersKeepTheirOffsets) {
       ASSERT_OK(sparsec_launcher_rebind(launcher, array.data(), array.size()));
     }
     ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
-    EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, base, base + 16 + perQuery));
+    EXPECT_THAT(fake.launches.back().words, ElementsAre(base + kept, base, base + kept + perQuery));
   }
   sparsec_launcher_destroy(launcher);
 }
@@ -239,12 +240,12 @@ TEST_F(Workspaces, SizesThatLaunchesMayChange) {
   loadStages(info);
   ASSERT_OK(createPlan(sizes(2, 100)));
   options.workspace_bytes = workspaceBytes();
-  EXPECT_EQ(options.workspace_bytes, 16u + 32u);
+  EXPECT_EQ(options.workspace_bytes, kept + 32u);
   ASSERT_OK(launchWith(options));
   for (int tensor : {k, v})
     arguments[tensor] = sparsec_dense_bhsd(at(0x200000), SPARSEC_DTYPE_BF16, 2, 4, 300, 64);
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 80, but got 48");
+                "options: expects workspace_bytes of at least 2112, but got 2080");
 }
 
 /// More than memory can hold is refused, and does not wrap around.

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 14
+#define SPARSEC_LAUNCH_INFO_MINOR 15
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -464,9 +464,10 @@ typedef struct sparsec_input_info_s {
 
 /* A way to run a kernel. The runtime takes the first variant whose requirements the call meets, whose required sections
  * its plan has, and whose first stage has at most most_panels panels for the call, or few tiles (most_tiles_per_sm).
- * Those with part_keys come before all others, if the call has few tiles and memory for their workspaces. The last of
- * the others is for every call. It requires no sections, or those of every static pattern (SPARSEC_PLAN_ROW_STARTS
- * and the two after it, or the pairs of blocks), and only that elements are aligned. */
+ * Those that require SPARSEC_PLAN_CUT_TILES or have part_keys need memory for their workspaces, the latter also few
+ * tiles; the latter then come before all others. The last of the others is for every call. It requires no sections, or
+ * those of every static pattern (SPARSEC_PLAN_ROW_STARTS and the two after it, or the pairs of blocks), and only that
+ * elements are aligned. */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
   uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run. A machine kernel takes only
@@ -515,10 +516,11 @@ typedef enum sparsec_workspace_kind_e {
    * take tiles as they become free. Other launches get null. It is zero before and after every launch:
    * SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
   SPARSEC_WORKSPACE_TILE_COUNTER = 2,
+  SPARSEC_WORKSPACE_TILE_SUMS = 3, /* no extents: the sums of tiles that are cut along K, element_bytes for each CTA */
+  SPARSEC_WORKSPACE_SUM_FLAGS = 4, /* as a tile counter: element_bytes for each CTA, a byte for each warp with sums */
 } sparsec_workspace_kind_t;
 
-/* Device memory that a launch may bring. Its size is element_bytes times the product of its extents. A variant also
- * runs without it. */
+/* Device memory that a launch may bring: element_bytes times the product of its extents. Most variants run without. */
 typedef struct sparsec_workspace_info_s {
   uint32_t extent_first, extent_count;
   uint32_t element_bytes;

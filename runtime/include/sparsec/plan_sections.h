@@ -7,6 +7,8 @@
 #ifndef SPARSEC_PLAN_SECTIONS_H
 #define SPARSEC_PLAN_SECTIONS_H
 
+#include <stdint.h>
+
 /* Sections of a plan. New operations add sections. They do not affect kernels that
  * do not name them. */
 typedef enum sparsec_plan_section_e {
@@ -120,7 +122,31 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_PAIR_COUNTS = 24,
   /* int32[windows][2]: how many columns a window has, and how many blocks (with streams: products). */
   SPARSEC_PLAN_WINDOW_SIZES = 25,
+  /*
+   * The sections of tiles that are cut along K. A plan has them if the pattern is static and nearly dense, and if all
+   * workers then end together, which they do not with whole tiles. A tile is in one list, or its first blocks are in
+   * the list of a worker and the other ones in that of the next worker. A worker has at most one tile of either kind.
+   */
+  /* uint32[workers + 1]: worker w, a cluster of CTAs, has the tiles [offsets[w], offsets[w + 1]). */
+  SPARSEC_PLAN_CUT_OFFSETS = 26,
+  SPARSEC_PLAN_CUT_TILES = 27, /* sparsec_cut_tile_t[tiles] */
 } sparsec_plan_section_t;
+
+/* What a worker does with the sum of a tile of SPARSEC_PLAN_CUT_TILES. */
+typedef enum sparsec_cut_kind_e {
+  SPARSEC_CUT_WHOLE = 0, /* stores it */
+  SPARSEC_CUT_FIRST = 1, /* writes it for the next worker */
+  SPARSEC_CUT_REST = 2,  /* adds that of the worker before, and stores it */
+} sparsec_cut_kind_t;
+
+#define SPARSEC_CUT_KIND_SHIFT 30 /* of the kind in its word */
+
+/* Blocks of a tile: `count` of them from `first` on, counted from the first block of its row. */
+typedef struct sparsec_cut_tile_s {
+  uint32_t tile_row, panel;
+  uint32_t first;
+  uint32_t count_and_kind;
+} sparsec_cut_tile_t;
 
 #define SPARSEC_SLICE_ROWS 32 /* block rows; see SPARSEC_PLAN_COLUMN_COUNTS */
 

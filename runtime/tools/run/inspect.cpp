@@ -60,7 +60,7 @@ static constexpr const char *auxiliaryKeys[] = {"",
                                                 "convert_values",
                                                 "top_k_blocks",
                                                 "write_lists"};
-static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
+static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter", "sums of cut tiles", "flags of sums"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",
                                              "size",

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel with a variant whose tiles a plan cuts along K.
+
+#ifndef SPARSEC_TEST_UNIT_RUNTIME_CUT_IMAGE_H
+#define SPARSEC_TEST_UNIT_RUNTIME_CUT_IMAGE_H
+
+#include "operations/kernel_shape.h"
+#include "runtime_images.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sparsec::test {
+
+/// Of the workspaces, for each CTA.
+constexpr uint32_t cutSumBytes = 1024, cutFlagBytes = 8;
+
+/// cudaLinear() with one more variant in front of the others. Its parameters are the two sections and the two
+/// workspaces.
+inline LaunchInfoBuilder linearWithCuts() {
+  LaunchInfoBuilder info = cudaLinear();
+  const uint32_t number = info.addVariant();
+  sparsec_stage_info_t &stage = info.stages[number];
+  std::strcpy(stage.symbol, "linear_cut");
+  stage.parameter_first = uint32_t(info.parameters.size());
+  for (uint32_t section : {SPARSEC_PLAN_CUT_OFFSETS, SPARSEC_PLAN_CUT_TILES})
+    info.parameters.push_back({SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0});
+  for (uint32_t workspace : {0, 1})
+    info.parameters.push_back({SPARSEC_SOURCE_WORKSPACE, workspace, 0, 0});
+  stage.parameter_count = 4;
+  sparsec_variant_info_t &variant = info.variants.back();
+  variant.required_sections = runtime::cutSections;
+  info.workspaces = {{0, 0, cutSumBytes, SPARSEC_LIFETIME_LAUNCH, 0, SPARSEC_WORKSPACE_TILE_SUMS},
+                     {0, 0, cutFlagBytes, SPARSEC_LIFETIME_LAUNCHES, 1, SPARSEC_WORKSPACE_SUM_FLAGS}};
+  variant.workspace_first = 0;
+  variant.workspace_count = 2;
+  std::rotate(info.variants.begin(), info.variants.end() - 1, info.variants.end());
+  return info;
+}
+
+} // namespace sparsec::test
+
+#endif // SPARSEC_TEST_UNIT_RUNTIME_CUT_IMAGE_H
