@@ -264,13 +264,15 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
 }
 
 def Sparsec_WorkspaceKind : I32EnumAttr<"WorkspaceKind", "what a machine kernel does with a workspace", [
-    I32EnumAttrCase<"scratch", 1>, I32EnumAttrCase<"tile_counter", 2>]> {
+    I32EnumAttrCase<"scratch", 1>, I32EnumAttrCase<"tile_counter", 2>,
+    I32EnumAttrCase<"tile_sums", 3>, I32EnumAttrCase<"sum_flags", 4>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_WorkspaceAttr : Sparsec_Attr<"Workspace", "workspace"> {
   let summary = "Device memory that a launch may bring: a sparsec_workspace_info_t of launch_info.h.";
   let description = [{
-    `bytes` is the size of the memory. A `tile_counter` is zero before the first launch and after every launch.
+    `bytes` is the size of the memory, of `tile_sums` and `sum_flags` for each CTA. A `tile_counter` and `sum_flags` are
+    zero before the first launch and after every launch.
     Constraint: `workspace_c1`.
 
     ```mlir

@@ -9,6 +9,8 @@ using namespace mlir;
 using namespace sparsec;
 
 void TileLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (getCut())
+    return nameArguments(region, setName, {"tile_row", "panel", "first_block", "count", "carried"});
   nameArguments(region, setName, {"tile_row", "panel", "carried"});
 }
 
@@ -87,8 +89,14 @@ LogicalResult TileLoopOp::verify() {
   // tile_loop_c4
   if (getPeriodic() && getCounter())
     return emitOpError("expects periodic or counter, but not both");
+  // tile_loop_c5
+  if (getCut() && (getPeriodic() || getCounter()))
+    return emitOpError("expects cut alone, without periodic and counter");
+  // tile_loop_c6
+  if (auto program = (*this)->getParentOfType<ProgramOp>(); getCut() && program && !program.getCut())
+    return emitOpError("expects cut in a program that is cut");
   // tile_loop_c1
-  SmallVector<Type> arguments(2, IntegerType::get(getContext(), 32));
+  SmallVector<Type> arguments(getCoordinateCount(), IntegerType::get(getContext(), 32));
   llvm::append_range(arguments, getInits().getTypes());
   return verifyBodyArguments(*this, arguments);
 }
@@ -116,12 +124,13 @@ LogicalResult TileFollowsOp::verify() {
   return success();
 }
 
-void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits) {
-  build(builder, state, inits.getTypes(), inits, /*periodic=*/false, /*counter=*/false);
+void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits, bool cut) {
+  build(builder, state, inits.getTypes(), inits, /*periodic=*/false, /*counter=*/false, cut);
   OpBuilder::InsertionGuard guard(builder);
-  Type i32 = builder.getI32Type();
+  const size_t coordinates = cut ? 4 : 2;
   Block *body = builder.createBlock(state.regions.front().get());
-  body->addArguments({i32, i32}, {state.location, state.location});
+  body->addArguments(SmallVector<Type>(coordinates, builder.getI32Type()),
+                     SmallVector<Location>(coordinates, state.location));
   for (Value init : inits)
     body->addArgument(init.getType(), state.location);
   if (inits.empty())

@@ -39,7 +39,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. With
     `most_tiles_per_sm` calls with more panels run it too, if they have at most so many tiles for each multiprocessor. A
     program
-    of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. One with
+    of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. A program
+    of a product that is `cut` runs the tiles of a plan that cuts some of them along K. One with
     `adjacent_columns` needs a plan by streams whose stages have adjacent block columns. The matrix of a program that is
     `packed` has the packed blocks of a plan, which are larger than those of the kernel's argument.
     `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
@@ -52,7 +53,7 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
     I64Attr:$variant, I64Attr:$alignment, OptionalAttr<I64Attr>:$most_panels,
-    OptionalAttr<I64Attr>:$most_tiles_per_sm, UnitAttr:$split,
+    OptionalAttr<I64Attr>:$most_tiles_per_sm, UnitAttr:$split, UnitAttr:$cut,
     UnitAttr:$adjacent_columns, UnitAttr:$packed, OptionalAttr<I64Attr>:$shared_memory,
     OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);
@@ -68,20 +69,27 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
     carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of
     the raster. With `periodic` the plan may list the tiles of a period of panels, which are those of every further
     period too. With `counter` a worker is one of the tiles of a CTA, and takes the next tile that the launch's counter
-    gives, where it has one: that of the next tile is read at the end of the body.
+    gives, where it has one: that of the next tile is read at the end of the body. With `cut` the plan has a list in
+    which tiles may be cut along K (SPARSEC_PLAN_CUT_TILES of plan_sections.h). The body then has two more arguments
+    behind the panel: the first block of the tile, counted from that of its row, and in one word the number of its
+    blocks and what becomes of their sum.
 
     ```mlir
     sparsec.tile_loop {
     ^bb0(%tile_row: i32, %panel: i32):
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$periodic, UnitAttr:$counter);
+  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$periodic, UnitAttr:$counter, UnitAttr:$cut);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword (`->` type($results)^)? $body
   }];
-  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits)>];
+  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits, CArg<"bool", "false">:$cut)>];
+  let extraClassDeclaration = [{
+    /// The arguments of the body in front of the carried values.
+    unsigned getCoordinateCount() { return getCut() ? 4 : 2; }
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

@@ -323,14 +323,15 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
 }
 
 /// The workspaces of a machine kernel, as those of its variant: the stages of a variant share workspaces that are
-/// alike. Scratch memory has an element for every row of Q and part of the keys.
+/// alike. Scratch memory has an element for every row of Q and part of the keys, the others one or one for every CTA.
 void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const {
   auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces");
   if (!workspaces)
     return;
   SmallVector<uint32_t> numbers;
   for (auto workspace : workspaces.getAsRange<WorkspaceAttr>()) {
-    bool isKept = workspace.getKind() == WorkspaceKind::tile_counter;
+    const bool isScratch = workspace.getKind() == WorkspaceKind::scratch;
+    const bool isKept = !isScratch && workspace.getKind() != WorkspaceKind::tile_sums;
     auto kind = static_cast<uint32_t>(workspace.getKind()), bytes = static_cast<uint32_t>(workspace.getBytes());
     auto isAlike = [&](const auto &other) { return other.info.kind == kind && other.info.element_bytes == bytes; };
     auto known = llvm::find_if(variant.workspaces, isAlike);
@@ -339,7 +340,7 @@ void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &sta
       continue;
     uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
     variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
-    if (!isKept)
+    if (isScratch)
       variant.workspaces.back().extents = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1),
                                            view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1),
                                            view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1), partsOfTile};

@@ -37,7 +37,9 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::pair_counts) == SPARSEC_PLAN_PAIR_COUNTS &&
               uint32_t(PlanSection::window_sizes) == SPARSEC_PLAN_WINDOW_SIZES);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
-              uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
+              uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER &&
+              uint32_t(WorkspaceKind::tile_sums) == SPARSEC_WORKSPACE_TILE_SUMS &&
+              uint32_t(WorkspaceKind::sum_flags) == SPARSEC_WORKSPACE_SUM_FLAGS);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
               uint32_t(AuxiliaryKind::block_mask_reader) == SPARSEC_AUXILIARY_BLOCK_MASK_READER &&
               uint32_t(AuxiliaryKind::pack_blocks) == SPARSEC_AUXILIARY_PACK_BLOCKS &&

@@ -4,6 +4,7 @@
 
 #include "BlockIndex.h"
 #include "BlockWalk.h"
+#include "CutTiles.h"
 #include "Ptx.h"
 #include "StagedStore.h"
 #include "StoreTile.h"
@@ -35,6 +36,13 @@ bool BlockRows::emit(Operation &op) {
       .Case([&](StagedScalesOp scales) { return emitStagedScales(scales), true; })
       .Case([&](RowScalesOp scales) { return emitRowScales(scales), true; })
       .Case([&](StoreOp store) { return emitStore(store), true; })
+      .Case([&](WriteSumsOp write) { return writeSums(context, write, values.sums(write.getAccumulator())), true; })
+      .Case([&](ReleaseSumsOp release) { return releaseSums(context, release), true; })
+      .Case([&](AcquireSumsOp acquire) { return acquireSums(context, acquire), true; })
+      .Case([&](AddSumsOp add) {
+        Values all = addSums(context, add, values.sums(add.getAccumulator()));
+        return values.set(add, values.fromSums(all)), true;
+      })
       .Default(false);
 }
 

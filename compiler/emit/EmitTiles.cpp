@@ -126,9 +126,10 @@ bool isFirstWithWindows(ProgramOp program) {
   return llvm::none_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), hasWindows);
 }
 
-/// The machine kernels that write what the program reads from a plan. Packed values have plans of the host alone.
+/// The machine kernels that write what the program reads from a plan. Packed values and cut tiles have plans of the
+/// host alone.
 void emitPlanKernels(ProgramOp program) {
-  if (program.getPacked())
+  if (program.getPacked() || program.getCut())
     return;
   const Walk walk = program.getSchedule().getWalk();
   const bool isFirst = isFirstWithWindows(program);

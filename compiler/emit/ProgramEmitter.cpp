@@ -2,6 +2,7 @@
 
 #include "ProgramEmitter.h"
 
+#include "CutTiles.h"
 #include "Ptx.h"
 #include "ampere/AmpereOps.h"
 #include "hopper/HopperOps.h"
@@ -265,9 +266,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](CopyGroupOp group) { emitCopyGroup(group); })
       .Case([&](AwaitCopiesOp await) { ptx::copyAsyncWait(b, await.getOutstanding()); })
       .Case([&](SliceOp slice) { values.set(slice, tileOfCta); })
-      .Case([&](BarrierOp barrier) {
-        barrier.getGroup() ? ptx::barrierWarp(b) : barrierOfRole(barrier->getParentOfType<RoleOp>());
-      })
+      .Case([&](BarrierOp op) { op.getGroup() ? ptx::barrierWarp(b) : barrierOfRole(op->getParentOfType<RoleOp>()); })
       .Case([&](math::CountTrailingZerosOp op) {
         Value word = values.one(op.getOperand());
         values.set(op,
@@ -330,6 +329,7 @@ void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
     return emitTile(tileRow, panel, carried);
   };
   Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitCounted)
+                   : loop.getCut()      ? emitCutTiles(context, inits, emitTile)
                    : loop.getPeriodic() ? emitRounds(context, inits, emitTile)
                                         : emitTileRows(context, inits, emitTile);
   std::tie(context.thread, threadInGroup) = outside;

@@ -116,6 +116,13 @@ void ptx::storeRelaxed(KernelBuilder &b, Value pointer, Value value) {
                         /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, withinCta);
 }
 
+Value ptx::loadFlag(KernelBuilder &b, Value pointer) {
+  return inlineAsm(b, b.i32Type(), {pointer}, "ld.acquire.gpu.global.u8 $0, [$1];", "=r,l", Effects::memory);
+}
+void ptx::storeFlag(KernelBuilder &b, Value pointer, Value value) {
+  inlineAsm(b, {}, {pointer, value}, "st.release.gpu.global.u8 [$0], $1;", "l,r", Effects::memory);
+}
+
 //===----------------------------------------------------------------------===//
 // mbarrier
 //===----------------------------------------------------------------------===//

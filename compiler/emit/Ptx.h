@@ -54,6 +54,10 @@ void gridDependentsLaunch(KernelBuilder &b);
 Value loadRelaxed(KernelBuilder &b, Value pointer);
 void storeRelaxed(KernelBuilder &b, Value pointer, Value value);
 
+/// A byte of global memory by which threads of a GPU order their accesses (ld.acquire.gpu, st.release.gpu, 8.9).
+Value loadFlag(KernelBuilder &b, Value pointer);
+void storeFlag(KernelBuilder &b, Value pointer, Value value);
+
 // mbarrier (9.7.13.15). Pointers are to shared memory.
 void mbarrierInit(KernelBuilder &b, Value barrier, int64_t count);
 void mbarrierInitFence(KernelBuilder &b);                               // fence.mbarrier_init.release.cluster

@@ -95,6 +95,7 @@ public:
   }
   std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const override;
   bool hasRowsOfResultColumns(KernelOp kernel) const override { return opOf(kernel).getXLayout() == DenseLayout::kn; }
+  bool mayCutTiles(KernelOp kernel) const override;
   TypedValue<BsrType> packedMatrix(KernelOp kernel) const override { return opOf(kernel).getMatrix(); }
   OperationRecord describe(KernelOp kernel) const override;
   void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const override;
@@ -129,6 +130,19 @@ std::unique_ptr<ProgramBuilder> SpmmFamily::makeBuilder(KernelOp kernel, Schedul
     return makeStreamBuilder(kernel, opOf(kernel), schedule);
   }
   llvm_unreachable("all walks are covered");
+}
+
+/// Large blocks whose tiles take long: those of small ones are walked by windows, and are level as they are
+/// (bench/notes/level-tiles.md).
+bool SpmmFamily::mayCutTiles(KernelOp kernel) const {
+  constexpr int64_t leastSide = 128, leastColumns = 256;
+  SpmmOp spmm = opOf(kernel);
+  BsrType matrix = spmm.getMatrix().getType();
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  const bool isWide = matrix.getBlockRows() >= leastSide && matrix.getBlockColumns() >= leastSide &&
+                      schedule.getTileN() >= leastColumns;
+  return schedule.getInstruction() == Instruction::wgmma && schedule.getCopy() == Copy::tma &&
+         int64_t(schedule.getSlices()) == 1 && isWide && !matrix.getTransposed() && !matrix.hasF8();
 }
 
 OperationRecord SpmmFamily::describe(KernelOp kernel) const {

@@ -23,6 +23,8 @@ static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
     return ".host"; // the kernel is a symbol of the same module
   if (use == Use::parts)
     return "_parts";
+  if (use == Use::cut)
+    return "_cut";
   if (use == Use::packed)
     return "_packed" + (schedule.getWalk() == Walk::blocks ? "" : "_" + stringifyWalk(schedule.getWalk()).str());
   if (use != Use::any)
@@ -77,7 +79,7 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   auto program =
       ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(use),
                         /*most_panels=*/oneOf(isNarrow(use)), /*most_tiles_per_sm=*/oneOf(runsFewTiles(use)),
-                        /*split=*/use == Use::parts, /*adjacent_columns=*/false,
+                        /*split=*/use == Use::parts, /*cut=*/use == Use::cut, /*adjacent_columns=*/false,
                         /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
 
@@ -120,6 +122,8 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
     return narrow > 0 && isNarrowest && family.hasRowsOfResultColumns(kernel) && schedule.getCopy() == Copy::cp_async;
   };
   for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules())) {
+    if (number >= narrow && schedule == kernel.getScheduleAttr() && family.mayCutTiles(kernel))
+      programs.emplace_back(schedule, Use::cut); // in front of the program for whole tiles
     programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
     if (isMisalignedToo(number, schedule))
       programs.emplace_back(schedule, Use::narrowAndMisaligned);

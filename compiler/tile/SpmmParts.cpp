@@ -4,7 +4,10 @@
 
 #include "ScheduleAttribute.h"
 
+#include "sparsec/launch_info.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -55,14 +58,38 @@ bool SpmmParts::mayCutBlocks() {
 }
 
 void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, ValueRange carried)> body) {
+  if (isCut())
+    return walkCutTiles(inits, body);
   sparsec::walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
-    Tile tile;
-    tile.at = tileCoordinates(b, schedule, matrix, tileRow, panel);
-    auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
-    tile.firstBlock = blocks.getFirst();
-    tile.endBlock = blocks.getEnd();
+    Tile tile = tileAt(tileRow, panel);
     return body(hasSlices() ? sliceOf(tile) : tile, carried);
   });
+}
+
+SpmmParts::Tile SpmmParts::tileAt(Value tileRow, Value panel) {
+  Tile tile;
+  tile.at = tileCoordinates(b, schedule, matrix, tileRow, panel);
+  auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
+  tile.firstBlock = blocks.getFirst();
+  tile.endBlock = blocks.getEnd();
+  return tile;
+}
+
+/// The row may have fewer blocks than the plan says, if the pattern is another one: no role then reads beyond the row,
+/// and all have the same steps.
+void SpmmParts::walkCutTiles(ValueRange inits, function_ref<Values(const Tile &, ValueRange carried)> body) {
+  auto loop = TileLoopOp::create(b, inits, /*cut=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = loop.getBody().front();
+  block.clear(); // a loop that carries nothing has its terminator already
+  b.setInsertionPointToStart(&block);
+  Tile tile = tileAt(block.getArgument(0), block.getArgument(1));
+  Value count = arith::AndIOp::create(b, block.getArgument(3), i32(b, (1 << SPARSEC_CUT_KIND_SHIFT) - 1));
+  tile.kind = arith::ShRUIOp::create(b, block.getArgument(3), i32(b, SPARSEC_CUT_KIND_SHIFT));
+  Value end = tile.endBlock;
+  tile.firstBlock = arith::MinSIOp::create(b, add(b, tile.firstBlock, block.getArgument(2)), end);
+  tile.endBlock = arith::MinSIOp::create(b, add(b, tile.firstBlock, count), end);
+  YieldOp::create(b, body(tile, block.getArguments().drop_front(loop.getCoordinateCount())));
 }
 
 /// A slice has whole steps: as many of the row's blocks as the others, but for the last ones.
@@ -164,6 +191,23 @@ void SpmmParts::storeSlices(const Tile &tile, const GroupPart &part, Value sum) 
   Value all = AddSlicesOp::create(b, sum, /*offset=*/IntegerAttr());
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, SliceOp::create(b), i32(b, 0));
   carryIf(b, isFirst, {}, [&] { return storeTile(tile, part, all), Values(); });
+}
+
+void SpmmParts::storeCut(const Tile &tile, const GroupPart &part, Value sum) {
+  auto isOfKind = [&](sparsec_cut_kind_t kind) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, tile.kind, i32(b, kind));
+  };
+  auto branch = scf::IfOp::create(b, TypeRange(), isOfKind(SPARSEC_CUT_FIRST), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WriteSumsOp::create(b, sum);
+  ReleaseSumsOp::create(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  auto addSums = [&]() -> Value {
+    AcquireSumsOp::create(b);
+    return AddSumsOp::create(b, sum);
+  };
+  storeTile(tile, part, choose(b, sum.getType(), isOfKind(SPARSEC_CUT_REST), addSums, [&] { return sum; }));
 }
 
 void SpmmParts::storeTile(const Tile &tile, const GroupPart &part, Value sum) {

@@ -16,7 +16,8 @@ protected:
 
   struct Tile {
     TileCoordinates at;
-    mlir::Value firstBlock, endBlock; // of its block row
+    mlir::Value firstBlock, endBlock; // of its block row, or of what a plan gives this worker of it
+    mlir::Value kind;                 // in a program that is cut: what becomes of the sum
   };
   using Values = llvm::SmallVector<mlir::Value>;
 
@@ -25,6 +26,9 @@ protected:
   /// The tile loop. The body gives what is carried. A slice has some of the blocks of a tile.
   void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
   Tile sliceOf(const Tile &tile);
+  /// The same with a plan that cuts tiles.
+  void walkCutTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
+  Tile tileAt(mlir::Value tileRow, mlir::Value panel);
   mlir::Value viewOfA(mlir::Value row);
   mlir::Value viewOfX(mlir::Value column) { return viewOfX(column, columnsOfGroup()); }
   /// The view has `columns` columns from the first on.
@@ -56,7 +60,10 @@ protected:
   void beginSlices();
   /// With slices, the first one stores the sum of all.
   void storeSlices(const Tile &tile, const GroupPart &part, mlir::Value sum);
+  /// In a program that is cut, writes the sum of a first part, and adds that of the worker before to the sum of a rest.
+  void storeCut(const Tile &tile, const GroupPart &part, mlir::Value sum);
 
+  bool isCut() { return tileLoop->getParentOfType<ProgramOp>().getCut(); }
   bool hasSlices() { return int64_t(schedule.getSlices()) > 1; }
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }

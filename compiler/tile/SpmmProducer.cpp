@@ -87,11 +87,11 @@ void SpmmProducer::build() {
 
 /// Consumers that read the scales of blocks walk the rows in their order. Rows of a transposed matrix and variants for
 /// few columns keep their order too: few tiles of the latter share columns of X, and all wait for their first block. So
-/// do rows whose blocks are copied together, as memory has them.
+/// do rows whose blocks are copied together, as memory has them. A part of a row begins where all others are.
 bool SpmmProducer::rotatesRows() {
   auto program = tileLoop->getParentOfType<ProgramOp>();
   return !chain.getScales() && !chain.getXScale() && !matrix.getTransposed() && !program.getMostPanels() &&
-         blocksPerStep() == 1;
+         blocksPerStep() == 1 && !program.getCut();
 }
 
 /// The tile in which the first block of a slice has its scales as a rule, or the one before it. The producer copies it

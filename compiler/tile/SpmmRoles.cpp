@@ -110,7 +110,8 @@ void SpmmRoles::buildConsumer() {
       scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType()), tile.cursor});
     }
     // The group is read anew: kept from tile to tile it would take registers that the accumulators need.
-    storeSlices(tile, partOfGroup(), branch.getResult(0));
+    const GroupPart own = partOfGroup();
+    isCut() ? storeCut(tile, own, branch.getResult(0)) : storeSlices(tile, own, branch.getResult(0));
     return branch.getResult(1);
   });
   DrainStoresOp::create(b);

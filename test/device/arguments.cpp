@@ -206,6 +206,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       alignment = 1;
     fits &= sparsec_kernel_variant(kernel, v)->packed_block_rows == 0;
     fits &= hasWindows || (sparsec_kernel_variant(kernel, v)->required_sections & 1u << SPARSEC_PLAN_WINDOW_ROWS) == 0;
+    fits &= !symbol.ends_with("_cut");
     for (const Argument &argument : arguments) {
       size_t index = size_t(&argument - arguments.data());
       uint32_t slot = operandOf(kernel, index).slot;
@@ -241,6 +242,8 @@ void KernelArguments::launch(sparsec_plan_t plan, void *stream, sparsec_packed_t
   auto options = sized<sparsec_launch_options_t>();
   options.stream = stream;
   options.packed = packed;
+  options.workspace = workspace ? workspace->data() : nullptr;
+  options.workspace_bytes = workspace ? workspace->bytes() : 0;
   check(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), &options));
 }
 

@@ -24,8 +24,11 @@ public:
   std::vector<Argument> matrixOnly() const;
   const sparsec_blocks_t &matrix() const { return bsr; }
   /// The variant that a launch must take by the rule of sparsec_requirement_info_t: without a plan, or with one that
-  /// has windows, and without packed values.
+  /// has windows, without packed values, and with whole tiles.
   size_t expectedVariant(bool hasWindows = false) const;
+
+  /// Memory that later launches bring; null: none.
+  void bringWorkspace(const harness::DeviceBuffer *memory) { workspace = memory; }
 
   void poisonResult();
   /// The plan and the packed values may be null.
@@ -59,6 +62,7 @@ private:
   std::vector<harness::DeviceBuffer> indexBuffers;
   std::vector<std::unique_ptr<PlacedTensor>> tensors;
   PlacedTensor *result = nullptr;
+  const harness::DeviceBuffer *workspace = nullptr;
   size_t resultArgument = 0;
 };
 

@@ -73,6 +73,8 @@ BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns
   case PatternKind::Band:
     return makePattern(blockRows, blockColumns,
                        [&](int64_t i, int64_t j) { return std::abs(j - i % blockColumns) <= 1; });
+  case PatternKind::Full:
+    return makePattern(blockRows, blockColumns, [](int64_t, int64_t) { return true; });
   case PatternKind::NoBlocks:
     return makePattern(blockRows, blockColumns, [](int64_t, int64_t) { return false; });
   case PatternKind::File:
@@ -187,8 +189,8 @@ StoredMatrix storeTransposed(const Problem &problem) {
 }
 
 const char *patternName(PatternKind kind) {
-  static const char *const names[] = {"random",   "empty rows", "dense row", "diagonal",  "one block",
-                                      "unsorted", "clustered",  "band",      "no blocks", "file"};
+  static const char *const names[] = {"random",    "empty rows", "dense row", "diagonal", "one block", "unsorted",
+                                      "clustered", "band",       "no blocks", "full",     "file"};
   return names[static_cast<int>(kind)];
 }
 
@@ -239,6 +241,14 @@ Shape deepShape(int64_t blockRows, int64_t blockColumns) {
 
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns) {
   return {"many tiles", roundUp(2560, blockRows) - 3, 4 * blockColumns - 1, 4100, Placement::Padded};
+}
+
+Shape cutTilesShape(int64_t blockRows, int64_t blockColumns, int64_t tileColumns, int64_t workers) {
+  const bool isSmall = workers < 8; // on the simulator
+  const int64_t tileRows = isSmall ? 3 : 9, blocks = isSmall ? 5 : 10;
+  const int64_t panels = std::max<int64_t>((3 * workers / 2 + tileRows / 2) / tileRows, 1);
+  return {"cut tiles", tileRows * blockRows - 8, blocks * blockColumns - 8, panels * tileColumns - 24,
+          Placement::Padded};
 }
 
 std::shared_ptr<const Problem> getProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,

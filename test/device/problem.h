@@ -19,7 +19,19 @@ struct Shape {
   Placement placement;
 };
 
-enum class PatternKind { Random, EmptyRows, DenseRow, Diagonal, OneBlock, Unsorted, Clustered, Band, NoBlocks, File };
+enum class PatternKind {
+  Random,
+  EmptyRows,
+  DenseRow,
+  Diagonal,
+  OneBlock,
+  Unsorted,
+  Clustered,
+  Band,
+  NoBlocks,
+  Full,
+  File
+};
 const char *patternName(PatternKind kind);
 
 /// Sizes around the block: multiples of it and odd ones, wide and narrow. `quick` leaves the small ones that matter
@@ -32,6 +44,10 @@ std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns);
 Shape deepShape(int64_t blockRows, int64_t blockColumns);
 /// More tiles than a GPU holds at a time, so that workers take several.
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns);
+
+/// About one and a half tiles for each worker, with enough blocks that plans cut tiles along K. The tiles have the
+/// rows of a block and `tileColumns` columns.
+Shape cutTilesShape(int64_t blockRows, int64_t blockColumns, int64_t tileColumns, int64_t workers);
 
 /// The scales that a product of fp8 has: of the blocks of W, and of the columns of X for each 128 of K.
 struct ScaleKinds {

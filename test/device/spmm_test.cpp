@@ -10,7 +10,9 @@
 
 #include "operations/kernel_shape.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace sparsec::device_test {
 
@@ -31,6 +33,7 @@ private:
   void runRefilled(KernelArguments &arguments);
   void runPacked(KernelArguments &arguments);
   void runQuantize(const Shape &shape, PatternKind pattern);
+  void runCut();
 };
 
 const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
@@ -176,6 +179,61 @@ void SpmmTest::runQuantize(const Shape &shape, PatternKind pattern) {
   checkQuantize({device(), kernel, shape, blocks, guardBytes()});
 }
 
+/// The number of the variant whose tiles plans cut along K.
+std::optional<size_t> findCutVariant(sparsec_kernel_t kernel) {
+  for (size_t variant = 0; variant < sparsec_kernel_info(kernel)->variant_count; ++variant)
+    if (runtime::takesCuts(*sparsec_kernel_variant(kernel, variant)))
+      return variant;
+  return std::nullopt;
+}
+
+/// The workspace of such a plan: what launches keep is zero, and the rest is NaN, as another kernel may leave it.
+DeviceBuffer poisonedWorkspace(sparsec_device_t device, const Plan &plan) {
+  size_t bytes = 0;
+  check(sparsec_plan_workspace_bytes(plan.get(), nullptr, 0, &bytes));
+  std::vector<char> contents(bytes, char(0xff));
+  std::fill_n(contents.begin(), std::min<size_t>(bytes, runtime::keptWorkspaceBytes), 0);
+  return uploadArray(device, contents);
+}
+
+/// Tiles that are cut along K, several launches with the same workspace, and whole tiles without it.
+void SpmmTest::runCut() {
+  const std::optional<size_t> variant = findCutVariant(kernel);
+  if (HasFatalFailure() || !variant)
+    return;
+  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
+  auto ofDevice = sized<sparsec_device_info_t>();
+  check(sparsec_device_info(device(), &ofDevice));
+  const int64_t workers = ofDevice.multiprocessors / int64_t(stage.cluster);
+  if (workers < 2)
+    return;
+  const Shape shape =
+      cutTilesShape(record.blockRows, record.blockColumns, int64_t(stage.tile_n) * stage.cluster, workers);
+  SCOPED_TRACE(fmt::format("{} ({} x {} x {})", shape.name, shape.rows, shape.depth, shape.columns));
+  auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, PatternKind::Full);
+  KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
+  Plan plan = createPlan(kernel, arguments.list(), /*stream=*/nullptr, SPARSEC_PLAN_STATIC_PATTERN);
+  const ArgumentArray array(arguments.list());
+  size_t chosen = 0;
+  check(sparsec_launch_variant(kernel, plan.get(), array.data(), array.size(), &chosen));
+  ASSERT_EQ(chosen, *variant) << planInfo(plan, *variant).reason;
+  arguments.run(plan.get());
+  ASSERT_EQ(arguments.findError(), "") << "with whole tiles";
+  const DeviceBuffer workspace = poisonedWorkspace(device(), plan);
+  arguments.bringWorkspace(&workspace);
+  arguments.run(plan.get());
+  ASSERT_EQ(arguments.findError(), "");
+  const std::vector<char> first = arguments.resultBytes();
+  for (int launch = 0; launch < 3; ++launch)
+    arguments.launch(plan.get(), /*stream=*/nullptr);
+  arguments.run(plan.get());
+  ASSERT_TRUE(first == arguments.resultBytes()) << "a later run gives other bits";
+  std::vector<char> after(workspace.bytes());
+  workspace.download(after.data());
+  ASSERT_EQ(std::count(after.begin(), after.begin() + runtime::keptWorkspaceBytes, 0), runtime::keptWorkspaceBytes)
+      << "a flag is left";
+}
+
 void SpmmTest::runCases() {
   for (const Shape &shape : subset == Subset::Simulator
                                 ? shapesOfUnits(record.blockRows, record.blockColumns)
@@ -193,6 +251,7 @@ void SpmmTest::runCases() {
   for (PatternKind pattern : {PatternKind::Random, PatternKind::Unsorted})
     if (scaleKindsOf(kernel).ofX)
       runCase(deepShape(record.blockRows, record.blockColumns), pattern);
+  runCut();
   if (subset == Subset::All)
     runCase(manyTilesShape(record.blockRows, record.blockColumns), PatternKind::Random);
 }

@@ -19,7 +19,8 @@
 // CHECK-SAME: box = [64, 64, 1]
 // CHECK-SAME: box = [64, 64]
 // CHECK-SAME: sparsec.threads = 384 : i64
-// CHECK-SAME: sparsec.variant = 0 : i64
+// The program for tiles that are cut has the number before.
+// CHECK-SAME: sparsec.variant = 1 : i64
 // The role is a branch; the consumers take registers, the producer gives them up.
 // CHECK: nvvm.setmaxregister increase 232
 // CHECK: nvvm.mbarrier.try_wait.parity

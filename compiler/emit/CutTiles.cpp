@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "CutTiles.h"
+
+#include "Ptx.h"
+
+#include "sparsec/launch_info.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+static constexpr int64_t warpsOfGroup = 4, bytesOfSum = 4, bytesOfFlag = 1;
+static constexpr int64_t sumsInVector = vectorBytes / bytesOfSum;
+/// From one vector of a lane to the next: those of all lanes lie between them.
+static constexpr int64_t strideOfVectors = warpLanes * vectorBytes;
+
+Values sparsec::emitCutTiles(ProgramContext &context, ValueRange carried, TileRowBody body) {
+  KernelBuilder &b = context.b;
+  Type i32 = b.i32Type();
+  Value offsets = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_CUT_OFFSETS);
+  Value tiles = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_CUT_TILES);
+  Value worker = b.divide(ptx::blockIndex(b), context.schedule.getCluster());
+  Value begin = b.loadElement(i32, offsets, worker), end = b.loadElement(i32, offsets, b.add(worker, 1));
+  auto type = VectorType::get(sizeof(sparsec_cut_tile_t) / sizeof(uint32_t), i32);
+  return b.forLoop(begin, end, b.i32(1), carried, [&](Value number, ValueRange state) {
+    Value entry = b.loadInvariant(type, b.elementPointer(tiles, type, number));
+    auto field = [&](int64_t place) { return LLVM::ExtractElementOp::create(b, entry, b.i32(place)); };
+    Values all{field(2), field(3)};
+    llvm::append_range(all, state);
+    return body(field(0), field(1), all);
+  });
+}
+
+namespace {
+/// The number of a warp of the first role, counted over the CTAs of the launch, and the lane of the thread.
+struct WarpPlace {
+  Value number, lane;
+};
+} // namespace
+
+static int64_t warpsOfRole(Operation *op) { return warpsOfGroup * int64_t(op->getParentOfType<RoleOp>().getCount()); }
+
+/// The place of the thread's warp, or that of the same warp in the worker before. It is computed once a tile: kept from
+/// tile to tile it would take registers that the accumulators need.
+static WarpPlace placeOfWarp(ProgramContext &context, Operation *op, bool isOfWorkerBefore) {
+  KernelBuilder &b = context.b;
+  Value thread = ptx::opaque(b, context.thread), cta = ptx::opaque(b, ptx::blockIndex(b));
+  if (isOfWorkerBefore)
+    cta = b.sub(cta, int64_t(context.schedule.getCluster()));
+  return {b.add(b.mul(cta, warpsOfRole(op)), b.shiftRight(thread, 5)), b.bitAnd(thread, warpLanes - 1)};
+}
+
+static Value workspaceOf(ProgramContext &context, WorkspaceKind kind, int64_t bytesOfCta) {
+  return context.parameters.workspace(WorkspaceAttr::get(context.b.getContext(), kind, bytesOfCta));
+}
+
+/// Where a thread has its first vector of sums. A warp has all vectors of its lanes.
+static Value placeOfSums(ProgramContext &context, Operation *op, int64_t count, bool isOfWorkerBefore) {
+  KernelBuilder &b = context.b;
+  const int64_t bytesOfWarp = count * warpLanes * bytesOfSum;
+  Value sums = workspaceOf(context, WorkspaceKind::tile_sums, bytesOfWarp * warpsOfRole(op));
+  WarpPlace place = placeOfWarp(context, op, isOfWorkerBefore);
+  Value ofWarp = b.mul(b.extend(place.number), bytesOfWarp);
+  return b.byteOffset(b.byteOffset(sums, ofWarp), b.extend(b.mul(place.lane, vectorBytes)));
+}
+
+static Value flagOf(ProgramContext &context, Operation *op, const WarpPlace &place) {
+  Value flags = workspaceOf(context, WorkspaceKind::sum_flags, bytesOfFlag * warpsOfRole(op));
+  return context.b.byteOffset(flags, context.b.extend(place.number));
+}
+
+void sparsec::writeSums(ProgramContext &context, WriteSumsOp op, ValueRange sums) {
+  KernelBuilder &b = context.b;
+  Value place = placeOfSums(context, op, int64_t(sums.size()), /*isOfWorkerBefore=*/false);
+  for (size_t i = 0; i < sums.size(); i += sumsInVector)
+    LLVM::StoreOp::create(b, b.vector(sums.slice(i, sumsInVector)),
+                          b.byteOffset(place, int64_t(i / sumsInVector) * strideOfVectors), /*alignment=*/vectorBytes);
+}
+
+void sparsec::releaseSums(ProgramContext &context, ReleaseSumsOp op) {
+  KernelBuilder &b = context.b;
+  WarpPlace place = placeOfWarp(context, op, /*isOfWorkerBefore=*/false);
+  ptx::barrierWarp(b);
+  b.ifThen(b.equal(place.lane, 0), [&] { ptx::storeFlag(b, flagOf(context, op, place), b.i32(1)); });
+}
+
+void sparsec::acquireSums(ProgramContext &context, AcquireSumsOp op) {
+  KernelBuilder &b = context.b;
+  WarpPlace place = placeOfWarp(context, op, /*isOfWorkerBefore=*/true);
+  Value flag = flagOf(context, op, place);
+  b.whileLoop(
+      {b.i32(0)}, [&](ValueRange) { return b.equal(ptx::loadFlag(b, flag), 0); },
+      [&](ValueRange carried) { return Values(carried); });
+  ptx::barrierWarp(b);
+  b.ifThen(b.equal(place.lane, 0), [&] { ptx::storeFlag(b, flag, b.i32(0)); });
+}
+
+Values sparsec::addSums(ProgramContext &context, AddSumsOp op, ValueRange sums) {
+  KernelBuilder &b = context.b;
+  Value place = placeOfSums(context, op, int64_t(sums.size()), /*isOfWorkerBefore=*/true);
+  auto type = VectorType::get(sumsInVector, b.getF32Type());
+  Values all;
+  for (size_t i = 0; i < sums.size(); i += sumsInVector) {
+    Value before = b.load(type, b.byteOffset(place, int64_t(i / sumsInVector) * strideOfVectors));
+    for (int64_t j = 0; j < sumsInVector; ++j)
+      all.push_back(b.addF(LLVM::ExtractElementOp::create(b, before, b.i32(j)), sums[i + j]));
+  }
+  return all;
+}
