@@ -109,6 +109,8 @@ private:
   void timeRefilled(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
   void describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const;
   void poisonResult() const;
+  /// What the plan, which may be null, asks for.
+  DeviceBuffer workspaceOf(sparsec_plan_t plan) const;
 
   const Options &options;
   sparsec_device_t device;
@@ -151,6 +153,14 @@ void Bench::poisonResult() const {
   driver.check(
       driver.memsetAsync(reinterpret_cast<uint64_t>(operands.y.data()), 0xff, operands.y.bytes(), stream.handle()),
       "cuMemsetD8Async");
+}
+
+/// A plan that leaves the width open has no workspace.
+DeviceBuffer Bench::workspaceOf(sparsec_plan_t plan) const {
+  size_t bytes = 0;
+  if (plan)
+    check(sparsec_plan_workspace_bytes(plan, nullptr, 0, &bytes));
+  return bytes == 0 ? DeviceBuffer() : uploadArray(device, std::vector<char>(bytes));
 }
 
 std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const sparsec_blocks_t &matrix,
@@ -200,6 +210,9 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
   auto launchOptions = sized<sparsec_launch_options_t>();
   launchOptions.stream = stream.handle();
   launchOptions.packed = packed;
+  const DeviceBuffer workspace = workspaceOf(plan);
+  launchOptions.workspace = workspace.data();
+  launchOptions.workspace_bytes = workspace.bytes();
   auto launchAt = [&](size_t offset) {
     sparsec_blocks_t view = matrix.view;
     view.values = static_cast<const char *>(view.values) + offset;
