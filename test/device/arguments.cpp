@@ -214,7 +214,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       if (argument.kind != SPARSEC_ARGUMENT_DENSE || isSingle)
         continue; // kernels read scales one by one, but for tiles of those of X
       fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
-      if (argument.dense.rank == 2)
+      if (argument.dense.rank == 2 && argument.dense.sizes[0] > 1) // nothing steps from a single row to the next
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
       // Slices with X as N x K copy blocks with rows of 64 bytes as lines, and no block that K cuts. So do tiles of few
       // rows those with rows of 32 bytes.
