@@ -120,6 +120,8 @@ constexpr unsigned mostResidentCtas = 8;
 constexpr uint32_t longestTurn = 200;
 /// The latest turn in which a copy arrives that does not wait until all warps wait.
 constexpr uint32_t longestCopy = 60;
+/// The turns after which any copy arrives: warps that poll memory never wait.
+constexpr uint64_t longestDelay = uint64_t(1) << 14;
 
 /// Checks the state that one warp leaves behind at its end.
 void checkWarpAtEnd(const Warp &warp) {
@@ -212,8 +214,8 @@ void completeWrites(Cta &cta, const std::vector<AsyncGroup::Write> &writes, std:
 }
 
 void Machine::send(CopyOnTheWay copy) {
-  // Half of the copies take as long as possible: they arrive when all warps wait.
-  copy.due = pick(2) ? ~uint64_t(0) : turn + 1 + pick(longestCopy);
+  // Half of the copies take as long as possible: they arrive when all warps wait. A warp that polls memory never waits.
+  copy.due = turn + (pick(2) ? longestDelay : 1 + pick(longestCopy));
   ++copy.cta->copiesOnTheWay;
   copies.push_back(std::move(copy));
 }
