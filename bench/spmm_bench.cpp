@@ -109,7 +109,7 @@ private:
   void timeRefilled(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
   void describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const;
   void poisonResult() const;
-  /// What the plan, which may be null, asks for.
+  /// The memory that the plan asks for; none where the plan is null.
   DeviceBuffer workspaceOf(sparsec_plan_t plan) const;
 
   const Options &options;

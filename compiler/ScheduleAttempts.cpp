@@ -30,10 +30,9 @@ static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
       const sparsec_variant_info_t &variant = variants[kernel.variant_first + number];
       size_t attribute = variant.most_panels != 0         ? narrowAttribute
                          : variant.packed_block_rows != 0 ? packedAttribute
-                         : (variant.required_sections & 1u << SPARSEC_PLAN_CUT_TILES) != 0
+                         : variant.part_keys != 0 || (variant.required_sections & 1u << SPARSEC_PLAN_CUT_TILES) != 0
                              ? 0 // the schedule of the variant for whole tiles
                          : variant.required_sections != 0 ? plannedAttribute
-                         : variant.part_keys != 0         ? 0 // the schedule of the variant for whole tiles
                                                           : unplanned++;
       visit(kernel.name, attribute, variant, stages.slice(variant.stage_first, variant.stage_count));
     }

@@ -10,7 +10,7 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// What the records of a kind of workspace have in common. None has extents.
+/// The rule that all records of a kind of workspace follow. None of these kinds has extents.
 struct WorkspaceRule {
   uint32_t kind;
   const char *name;

@@ -91,7 +91,7 @@ int64_t groupRowsOfStreams(const TileListRequest &request) {
   return 3 * rows <= 2 * request.grid.tileRows ? std::max<int64_t>(rows, 1) : 0;
 }
 
-/// The panels that run at the same time: none but one where tiles stay together in units of several panels.
+/// The panels that run at the same time: one where tiles stay together in units of several panels.
 int64_t panelsAtOnce(const TileListRequest &request, int64_t panelsPerUnit) {
   const uint32_t percentage = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_PANEL_CACHE);
   if (request.matrix->pattern.count() == 0 || panelsPerUnit != 1 || percentage == 0)

@@ -54,7 +54,8 @@ struct PlanInput {
   }
 };
 
-/// What an operation makes lists of. `workers` are those of a launch, if that is known, `windows` those of the plan.
+/// The input from which an operation makes lists. `workers` are those of a launch, if that is known, `windows` those of
+/// the plan.
 TileListRequest listRequest(const PlanInput &input, const Variant &variant, int64_t workers, int64_t windows,
                             const VariantArrays &arrays) {
   const Stage &stage = variant.first();

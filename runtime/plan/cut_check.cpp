@@ -70,8 +70,10 @@ Status CutTileCheck::checkPlace(uint32_t number) const {
 /// A whole tile, or the first part of one.
 Status CutTileCheck::checkFirst(uint32_t number) {
   const CutTile &each = tiles[number];
-  if (each.first != 0 || !all.insert(int64_t(each.tile.row) * grid.panels + each.tile.panel))
-    return broken(number, "begins with block ", each.first, ", or is there twice");
+  if (each.first != 0)
+    return broken(number, "is no rest, but begins with block ", each.first);
+  if (!all.insert(int64_t(each.tile.row) * grid.panels + each.tile.panel))
+    return broken(number, "is there twice: tile row ", each.tile.row, ", panel ", each.tile.panel);
   if (each.kind() == CutKind::whole)
     return addBlocks(each, number, each.count());
   if (ofWorker)

@@ -9,7 +9,9 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The time to write a sum, and that to read one, in steps (bench/notes/level-tiles.md).
+// Measured on an H200 (bench/notes/level-tiles.md). Variants that cut tiles are for wgmma alone.
+
+/// The time to write a sum, and that to read one, in steps.
 constexpr uint64_t stepsOfSum = 3;
 /// Cut tiles take memory and power: they have to gain so much, in percent of the time.
 constexpr double leastGain = 2;
@@ -35,7 +37,7 @@ public:
   }
 
 private:
-  /// What a worker has before its share, and its share: numbers in the order.
+  /// The tiles of a worker, as numbers in the order: those of its rounds, and those of its share.
   struct Worker {
     std::vector<size_t> rounds, wholes;
     uint64_t load = 0; // of the rounds

@@ -9,7 +9,7 @@
 
 namespace sparsec::runtime {
 
-/// What a worker does with the sum of a tile.
+/// A worker does one of these with the sum of a tile.
 enum class CutKind : uint32_t { whole = SPARSEC_CUT_WHOLE, first = SPARSEC_CUT_FIRST, rest = SPARSEC_CUT_REST };
 
 /// The blocks [first, first + count) of a tile, counted from the first one of its row.
@@ -25,7 +25,7 @@ struct CutTile {
 };
 static_assert(sizeof(CutTile) == sizeof(sparsec_cut_tile_t), "layout of SPARSEC_PLAN_CUT_TILES");
 
-/// What blocks and sums cost, in steps.
+/// The steps of a block, and those that a tile takes beside its blocks.
 struct CutCosts {
   uint32_t chunksPerBlock, tileOverhead;
 };

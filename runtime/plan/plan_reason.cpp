@@ -46,8 +46,10 @@ std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercent
 }
 
 std::string cutReason(const CutLists &lists) {
-  const std::string gain = "the longest list gets " + decimal(100 * std::max(lists.gain, 0.0)) + " % shorter";
-  return (lists.tiles.empty() ? "no cut tiles: " : "tiles cut along K: ") + gain;
+  const bool areCut = !lists.tiles.empty();
+  return std::string(areCut ? "tiles cut along K: the longest list gets "
+                            : "no cut tiles: the longest list would get ") +
+         decimal(100 * std::max(lists.gain, 0.0)) + " % shorter";
 }
 
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,

@@ -194,7 +194,7 @@ Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_
   return assignment;
 }
 
-/// What the units of a group share, so that workers may swap them.
+/// The group of a unit. Units of a group share operands, so that workers may swap them.
 using GroupOf = uint32_t (*)(const Tile &unit);
 uint32_t panelOf(const Tile &unit) { return unit.panel; }
 uint32_t rowOf(const Tile &unit) { return unit.row; }

@@ -12,7 +12,7 @@
 
 namespace sparsec::test {
 
-/// Of the workspaces, for each CTA.
+/// The bytes that a CTA has in each of the two workspaces.
 constexpr uint32_t cutSumBytes = 1024, cutFlagBytes = 8;
 
 /// cudaLinear() with one more variant in front of the others. Its parameters are the two sections and the two

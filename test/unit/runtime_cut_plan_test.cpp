@@ -127,7 +127,7 @@ TEST_F(CutPlan, OtherPlansHaveWholeTiles) {
   EXPECT_EQ(reasonWith(SPARSEC_PLAN_STATIC_PATTERN), "no cut tiles: the pattern is not nearly dense");
   setArguments(4 * 64, 64, 512);
   setPattern({{0}, {0}, {0}, {0}});
-  EXPECT_EQ(reasonWith(SPARSEC_PLAN_STATIC_PATTERN), "no cut tiles: the longest list gets 0.00 % shorter");
+  EXPECT_EQ(reasonWith(SPARSEC_PLAN_STATIC_PATTERN), "no cut tiles: the longest list would get 0.00 % shorter");
 }
 
 TEST_F(CutPlan, FlagsHaveRoomForTheLaunch) {
@@ -172,12 +172,12 @@ TEST_F(CutPlan, BytesAreChecked) {
   refuses("tile 0 is the rest of a tile, but the worker before has no first part for it", 0, count,
           kindOf(0, CutKind::rest));
   refuses("tile 1 is the second first part of its worker", 0, count, kindOf(0, CutKind::first));
-  refuses("tile 1 begins with block 1, or is there twice", 1, first, 1);
-  refuses("or is there twice", 1, row, 0);
+  refuses("tile 1 is no rest, but begins with block 1", 1, first, 1);
+  refuses("tile 1 is there twice: tile row 0, panel 0", 1, row, 0);
   refuses("is no rest of the first part that the worker before has", rest, first, 0);
   refuses("is no rest of the first part that the worker before has", rest, row, 0);
   refuses("is no rest of the first part that the worker before has", 1, count, cut[1].countAndKind - 1);
-  refuses("begins with block", rest, count, kindOf(rest, CutKind::whole));
+  refuses("is no rest, but begins with block", rest, count, kindOf(rest, CutKind::whole));
   refuses("expects the 200 blocks of the matrix, but got 199", 0, count, 39);
   auto refusesOffset = [&](const std::string &message, int64_t worker, uint32_t value) {
     ByteVector changed = good;

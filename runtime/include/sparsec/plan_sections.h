@@ -132,7 +132,7 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_CUT_TILES = 27, /* sparsec_cut_tile_t[tiles] */
 } sparsec_plan_section_t;
 
-/* What a worker does with the sum of a tile of SPARSEC_PLAN_CUT_TILES. */
+/* A worker does one of these with the sum of a tile of SPARSEC_PLAN_CUT_TILES. */
 typedef enum sparsec_cut_kind_e {
   SPARSEC_CUT_WHOLE = 0, /* stores it */
   SPARSEC_CUT_FIRST = 1, /* writes it for the next worker */
