@@ -37,11 +37,17 @@ void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 void KeyListsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "lists"); }
+void JointListOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "list"); }
 void TileSoftmaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "softmax"); }
 
 void KeyTermsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "terms"); }
 
 void KeyBlockOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getKey(), "key");
+  setName(getPartial(), "partial");
+}
+
+void JointBlockOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getKey(), "key");
   setName(getPartial(), "partial");
 }

@@ -263,6 +263,42 @@ def Sparsec_KeyListsOp : Sparsec_Op<"key_lists", [Pure, Sparsec_NamesResults]> {
   let assemblyFormat = "$pattern `[` $batch `,` $head `,` $first `]` attr-dict `:` type($pattern)";
 }
 
+def Sparsec_JointListOp : Sparsec_Op<"joint_list", [Pure, Sparsec_NamesResults]> {
+  let summary = "The joint list that a plan has for a tile of two block rows.";
+  let description = [{
+    The coordinates are the batch, the head and the first query of the tile. The sections `SPARSEC_PLAN_JOINT_RANGES`
+    and `SPARSEC_PLAN_JOINT_BLOCKS` of the plan (`plan_sections.h`) hold the list: the key blocks that one of the two
+    block rows sees, in whole steps. `sparsec.joint_walk` visits them.
+
+    ```mlir
+    %list = sparsec.joint_list %pattern[%batch, %head, %first] : !sparsec.pattern<64x64>
+    ```
+  }];
+  let arguments = (ins Sparsec_AnyPattern:$pattern, I32:$batch, I32:$head, I32:$first);
+  let results = (outs Sparsec_JointListType:$result);
+  let assemblyFormat = "$pattern `[` $batch `,` $head `,` $first `]` attr-dict `:` type($pattern)";
+  let extraClassDeclaration = [{
+    /// The entry that fills up the last step: block 0, which neither row sees.
+    static constexpr int64_t noBlock = int64_t(3) << 28;
+  }];
+}
+
+def Sparsec_JointBlockOp : Sparsec_Op<"joint_block", [Pure, Sparsec_NamesResults]> {
+  let summary = "Reads an entry of a joint list: the first key of its block, and whether the mask region applies.";
+  let description = [{
+    `row` is 0 for the first block row of the tile and 1 for the second one. A block that this row does not see gets a
+    first key of 2^30 or more, which is behind all keys, so that the row's scores are hidden as those of keys behind the
+    last one are. Without `row` the key is that of the block, whoever sees it, and `partial` is false.
+
+    ```mlir
+    %key, %partial = sparsec.joint_block %block of %group {keys = 64 : i64}
+    ```
+  }];
+  let arguments = (ins I32:$block, Optional<I32>:$row, I64Attr:$keys);
+  let results = (outs I32:$key, I1:$partial);
+  let assemblyFormat = "$block (`of` $row^)? attr-dict";
+}
+
 def Sparsec_KeyBlockOp : Sparsec_Op<"key_block", [Pure, Sparsec_NamesResults]> {
   let summary = "Reads a block of a `sparsec.key_walk`: its first key, and whether the mask region applies.";
   let description = [{

@@ -109,7 +109,8 @@ def Sparsec_TargetAttr : Sparsec_Attr<"Target", "target"> {
 }
 
 def Sparsec_Walk : I32EnumAttr<"Walk", "what the steps of a tile are", [
-    I32EnumAttrCase<"blocks", 1>, I32EnumAttrCase<"windows", 2>, I32EnumAttrCase<"streams", 3>]> {
+    I32EnumAttrCase<"blocks", 1>, I32EnumAttrCase<"windows", 2>, I32EnumAttrCase<"streams", 3>,
+    I32EnumAttrCase<"joint", 4>]> {
   let cppNamespace = "::sparsec";
 }
 
@@ -166,16 +167,17 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
       each consumer has several block rows. A stage of X has `tile_k / c` columns of the window, and each consumer has a
       stream of blocks. With wgmma products are transposed: a consumer multiplies a part of X^T by the transpose of a
       block. With mma_sync each consumer copies its own blocks by cp.async. Such a schedule needs the stream sections of
-      a plan.
+      a plan. `joint`, in attention alone: the tile has two block rows of the pattern, and its steps are the key blocks
+      that one of them sees. Such a schedule needs the joint lists of a plan.
     - `block_stages`: the slots of the ring of blocks; with `streams`, those of each consumer. `stages` are those of X.
-      0 with `blocks`.
+      0 with `blocks` and `joint`.
     - `slices`: warps that divide the steps of a tile among them (sliced K), or with wgmma producers and consumers that
       do. Each slice has a ring of its own and a sum of the whole tile. The sums are added in the order of the slices.
 
-    In attention the tile is a block of queries or half of one. A step takes `tile_n` keys: one or two key blocks
-    (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head dimension. `consumers_m` is the
-    number of queries divided by 64 (wgmma) or 16 (mma_sync), and `consumers_n` is 1. `stages` is the number of slots
-    for keys and values together (wgmma), or for each of the two (mma_sync).
+    In attention the tile is a block of queries, half of one, or two of them (`walk = joint`). A step takes `tile_n`
+    keys: one or two key blocks (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head
+    dimension. `consumers_m` is the number of queries divided by 64 (wgmma) or 16 (mma_sync), and `consumers_n` is 1.
+    `stages` is the number of slots for keys and values together (wgmma), or for each of the two (mma_sync).
 
     In a merge the tile has `tile_m` rows, of which `tile_n` columns are moved at a time. `consumers_m` is the number of
     warps, and `tile_k`, `stages` and `consumers_n` are 1.

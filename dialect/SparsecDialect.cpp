@@ -225,9 +225,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (value != 0 && (value < 24 || value > 256 || value % 8 != 0))
       return emitError() << "expects " << name << " to be 0 or a multiple of 8 from 24 to 256, but got " << value;
   // schedule_c4
-  int64_t least = walk == Walk::blocks ? 0 : 2, most = walk == Walk::blocks ? 0 : 32;
+  const bool hasBlockRing = walk == Walk::windows || walk == Walk::streams;
+  int64_t least = hasBlockRing ? 2 : 0, most = hasBlockRing ? 32 : 0;
   if (blockStages < least || blockStages > most)
-    return emitError() << "expects block_stages to be from 2 to 32, or 0 with walk = blocks, but got " << blockStages;
+    return emitError() << "expects block_stages to be from 2 to 32, or 0 with walk = blocks or joint, but got "
+                       << blockStages;
   // schedule_c5
   if (isProduct ? copy == Copy::vector : copy != Copy::vector && copy != Copy::scalar)
     return emitError() << "expects copy = vector with instruction = none alone, and there vector or scalar, but got "

@@ -164,18 +164,32 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
+/// Whether sequences have numbers of queries or keys of their own.
+static bool hasOwnLengths(AttentionOp attention) {
+  return attention.getQueryStarts() || attention.getKeyStarts() || attention.getKeyLengths();
+}
+
 /// kernel_c14
 static LogicalResult verifyWalks(KernelOp kernel) {
   auto planned = kernel.getPlannedSchedulesAttr();
   for (ScheduleAttr schedule : kernel.getSchedules()) {
     bool isPlanned = planned && llvm::is_contained(planned, schedule);
     if (isPlanned != (schedule.getWalk() != Walk::blocks))
-      return kernel.emitOpError("expects schedules with walk = windows or streams in planned_schedules, and there "
+      return kernel.emitOpError("expects schedules with another walk than blocks in planned_schedules, and there "
                                 "alone, but got ")
              << schedule;
   }
-  if (planned && !isa<SpmmOp>(kernel.getAnchor()))
-    return kernel.emitOpError("expects planned_schedules for sparsec.spmm only");
+  if (!planned)
+    return success();
+  auto attention = dyn_cast<AttentionOp>(kernel.getAnchor());
+  const bool mayJoin = attention && attention.getPattern() && !hasOwnLengths(attention);
+  if (!isa<SpmmOp>(kernel.getAnchor()) && !mayJoin)
+    return kernel.emitOpError("expects planned_schedules for sparsec.spmm, and for sparsec.attention with a pattern "
+                              "and without lengths of sequences");
+  for (auto schedule : planned.getAsRange<ScheduleAttr>())
+    if ((schedule.getWalk() == Walk::joint) != mayJoin)
+      return kernel.emitOpError("expects planned_schedules with walk = ")
+             << (mayJoin ? "joint" : "windows or streams") << ", but got " << schedule;
   return success();
 }
 

@@ -215,6 +215,13 @@ def Sparsec_KeyListsType : Sparsec_Type<"KeyLists", "key_lists"> {
   }];
 }
 
+def Sparsec_JointListType : Sparsec_Type<"JointList", "joint_list"> {
+  let summary = "The joint list of a tile of two block rows: where its entries begin and end in the section of a plan.";
+  let description = [{
+    `sparsec.joint_list` gives a value of this type.
+  }];
+}
+
 def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
   let summary = "A ring of `stages` slots in shared memory, each with the same list of buffers.";
   let description = [{

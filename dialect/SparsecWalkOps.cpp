@@ -102,6 +102,31 @@ LogicalResult KeyWalkOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// sparsec.joint_walk
+//===----------------------------------------------------------------------===//
+
+SmallVector<StringRef> JointWalkOp::getVisitedNames() {
+  SmallVector<StringRef> names{"block", "second"};
+  names.truncate(getBlocks());
+  return names;
+}
+
+SmallVector<Type> JointWalkOp::getVisitedTypes() { return i32Types(getContext(), getBlocks()); }
+
+bool JointWalkOp::hasLoop() { return true; }
+
+int64_t JointWalkOp::getStepValues() { return 0; }
+
+void JointWalkOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "walk"); }
+
+LogicalResult JointWalkOp::verify() {
+  // joint_walk_c1
+  if (int64_t(getBlocks()) != 1 && int64_t(getBlocks()) != 2)
+    return emitOpError("expects steps of 1 or 2 blocks, but got ") << int64_t(getBlocks());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // sparsec.walk
 //===----------------------------------------------------------------------===//
 

@@ -92,6 +92,24 @@ def Sparsec_KeyWalkOp : Sparsec_Op<"key_walk", [Pure, AttrSizedOperandSegments, 
   let hasVerifier = 1;
 }
 
+def Sparsec_JointWalkOp : Sparsec_Op<"joint_walk", [Pure, Sparsec_NamesResults,
+    DeclareOpInterfaceMethods<Sparsec_WalkOpInterface>]> {
+  let summary = "The entries of a joint list: one or two in a step.";
+  let description = [{
+    A step visits an i32 for each of its `blocks`, the entry of the list, which `sparsec.joint_block` reads. The last
+    step may have one block: then the second entry is one of neither row. The entries of a step are loaded when the walk
+    comes to the step before.
+
+    ```mlir
+    %walk = sparsec.joint_walk %list {blocks = 2 : i64}
+    ```
+  }];
+  let arguments = (ins Sparsec_JointListType:$list, DefaultValuedAttr<I64Attr, "1">:$blocks);
+  let results = (outs Sparsec_WalkType:$result);
+  let assemblyFormat = "$list attr-dict";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Ways to go
 //===----------------------------------------------------------------------===//

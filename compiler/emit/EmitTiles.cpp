@@ -115,6 +115,18 @@ bool hasAuxiliary(ProgramOp program, AuxiliaryKind wanted) {
   return llvm::any_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), isWanted);
 }
 
+/// Whether this is the first program of the kernel whose tiles lie in blocks of the pattern or the matrix. Auxiliary
+/// kernels have its tiles.
+bool isFirstWithoutJointRows(ProgramOp program) {
+  auto isSuch = [](ScheduleAttr schedule) { return schedule.getWalk() != Walk::joint; };
+  auto comesFirst = [&](LLVM::LLVMFuncOp function) {
+    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+    return schedule && isSuch(schedule) && function->getAttr("sparsec.kernel") == program.getKernelAttr();
+  };
+  auto functions = program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>();
+  return isSuch(program.getSchedule()) && llvm::none_of(functions, comesFirst);
+}
+
 /// Whether no program of the kernel before this one had windows or streams of stored blocks: plans are refilled for the
 /// first one alone.
 bool isFirstWithWindows(ProgramOp program) {
@@ -156,7 +168,7 @@ void emitProgram(ProgramOp program) {
   auto function = LLVM::LLVMFuncOp::create(b, program.getSymName(), type);
   b.createBlock(&function.getBody());
 
-  if (program.getVariant() == 0)
+  if (isFirstWithoutJointRows(program))
     emitAuxiliaries(program);
   if (program.getSplit())
     emitPartMerge(program);

@@ -51,6 +51,7 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
           result.append(rowsOfThread, f32);
         })
         .Case([&](KeyListsType) { result.append(packState(KeyLists()).size(), i32); })
+        .Case([&](JointListType) { result.append(packState(JointList()).size(), i32); })
         .Default([&](Type same) { result.push_back(same); });
   return result;
 }

@@ -22,6 +22,7 @@ static int64_t limit(int64_t limit) { return limit < (int64_t(1) << 30) ? limit 
 Value sparsec::patternOf(ProgramOp program) {
   Value pattern;
   program.walk([&](KeyListsOp lists) { pattern = lists.getPattern(); });
+  program.walk([&](JointListOp list) { pattern = list.getPattern(); });
   return pattern;
 }
 
@@ -156,6 +157,16 @@ KeyBlocks QueryContext::reachableBlocks(const QueryTile &tile) {
     end = b.select(b.less(tile.first, tile.queries), end, zero);
   Value endBlock = b.divide(b.add(maximum(b, end, zero), keyBlock - 1), keyBlock);
   return {b.divide(begin, keyBlock), b.select(b.less(begin, end), endBlock, zero)};
+}
+
+JointList QueryContext::jointList(const QueryTile &tile) {
+  Value head = b.add(b.mul(tile.batch, heads()), tile.head);
+  Value number = b.add(b.mul(head, panels()), b.divide(tile.first, tileRows));
+  Value ranges = parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_JOINT_RANGES);
+  auto type = VectorType::get(2, b.i32Type());
+  Value range = b.loadInvariant(type, b.elementPointer(ranges, type, number));
+  auto field = [&](int64_t place) { return LLVM::ExtractElementOp::create(b, range, b.i32(place)); };
+  return {field(0), field(1)};
 }
 
 KeyLists QueryContext::keyLists(const QueryTile &tile, bool isPacked) {

@@ -43,6 +43,13 @@ struct KeyLists {
   auto fields() { return std::tie(partial, full, partialCount, count, firstBlock); }
 };
 
+/// The entries of a joint list, in the section of a plan: from `begin` up to `end`, i32.
+struct JointList {
+  mlir::Value begin, end;
+
+  auto fields() { return std::tie(begin, end); }
+};
+
 /// The regions of the softmax and their operands, whatever op has them.
 struct SoftmaxRegions {
   mlir::Region *score = nullptr, *mask = nullptr;
@@ -74,6 +81,8 @@ struct QueryContext : ProgramContext {
   KeyBlocks reachableBlocks(const QueryTile &tile);
   /// The lists of key blocks in the program's pattern. Its block rows are those of packed queries, or of Q.
   KeyLists keyLists(const QueryTile &tile, bool isPacked);
+  /// The list that the plan has for the two block rows of a tile.
+  JointList jointList(const QueryTile &tile);
   // The keys that causal, window and the number of keys let a query see: the keys from a first one, null without a
   // limit at the left, up to an end.
   mlir::Value firstInReach(const QueryTile &tile, mlir::Value query);

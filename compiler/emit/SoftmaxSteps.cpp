@@ -2,6 +2,7 @@
 
 #include "SoftmaxSteps.h"
 
+#include "JointWalk.h"
 #include "KeyWalk.h"
 #include "RowStore.h"
 #include "Sequences.h"
@@ -25,6 +26,9 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](KeyListsOp op) { return emitKeyLists(op), true; })
       .Case([&](KeyWalkOp op) { return emitKeyWalk(op), true; })
       .Case([&](KeyBlockOp op) { return emitKeyBlock(op), true; })
+      .Case([&](JointListOp op) { return emitJointList(op), true; })
+      .Case([&](JointWalkOp op) { return program.setWalk(op, std::make_unique<JointWalk>(context, values, op)), true; })
+      .Case([&](JointBlockOp op) { return emitJointBlock(op), true; })
       .Case([&](IfStepOp op) { return emitIfStep(op), true; })
       .Case([&](TileSoftmaxOp op) { return emitTileSoftmax(op), true; })
       .Case([&](SoftmaxBeginOp op) { return values.set(op, packState(softmaxOf(op.getSoftmax()).begin())), true; })
@@ -92,6 +96,26 @@ void SoftmaxSteps::emitKeyBlock(KeyBlockOp op) {
   Value block = values.one(op.getBlock());
   values.set(op.getKey(), b.mul(b.shiftRight(block, 1), op.getKeys()));
   values.set(op.getPartial(), b.equal(b.bitAnd(block, 1), 1));
+}
+
+void SoftmaxSteps::emitJointList(JointListOp op) {
+  QueryTile tile;
+  tile.batch = values.one(op.getBatch());
+  tile.head = values.one(op.getHead());
+  tile.first = values.one(op.getFirst());
+  values.set(op, packState(context.jointList(tile)));
+}
+
+void SoftmaxSteps::emitJointBlock(JointBlockOp op) {
+  JointEntry entry(b, values.one(op.getBlock()));
+  Value key = b.mul(entry.block(), op.getKeys()), partial = arith::ConstantOp::create(b, b.getBoolAttr(false));
+  if (op.getRow()) {
+    entry.select(values.one(op.getRow()));
+    key = b.bitOr(key, entry.keyIfAbsent());
+    partial = entry.isPartial();
+  }
+  values.set(op.getKey(), key);
+  values.set(op.getPartial(), partial);
 }
 
 void SoftmaxSteps::emitIfStep(IfStepOp op) {

@@ -22,6 +22,8 @@ private:
   void emitKeyLists(KeyListsOp op);
   void emitKeyWalk(KeyWalkOp op);
   void emitKeyBlock(KeyBlockOp op);
+  void emitJointList(JointListOp op);
+  void emitJointBlock(JointBlockOp op);
   void emitIfStep(IfStepOp op);
   void emitTileSoftmax(TileSoftmaxOp op);
   void emitScoreBias(ScoreBiasOp op);

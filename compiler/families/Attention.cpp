@@ -32,11 +32,27 @@ AttentionDescription describeProblem(AttentionOp attention) {
   return problem;
 }
 
+/// Plans know the lists of a pattern, but not those that lengths of sequences leave.
+class AttentionSelection : public SelectionFor<AttentionDescription> {
+public:
+  AttentionSelection(KernelOp kernel, AttentionOp attention, const Chip &chip)
+      : SelectionFor(kernel, describeProblem(attention), chip),
+        hasPlannedLists(attention.getPattern() && !attention.getQueryStarts() && !attention.getKeyStarts() &&
+                        !attention.getKeyLengths()) {}
+
+private:
+  std::vector<Schedule> planned() const override {
+    return hasPlannedLists ? jointSchedules(description, chip) : std::vector<Schedule>();
+  }
+
+  bool hasPlannedLists;
+};
+
 class AttentionFamily : public Family {
 public:
   FailureOr<std::unique_ptr<Selection>> select(KernelOp kernel, const Expectations & /*expected*/,
                                                const Chip &chip) const override {
-    return makeSelection(kernel, describeProblem(opOf(kernel)), chip);
+    return std::unique_ptr<Selection>(std::make_unique<AttentionSelection>(kernel, opOf(kernel), chip));
   }
   /// A block of queries. A step has some keys.
   HostTile hostTile(KernelOp kernel) const override {
@@ -57,8 +73,12 @@ public:
     return !llvm::is_contained(rows, slot);
   }
   std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView & /*kernel*/, const PlanCosts &costs,
-                                                  const VariantShape & /*variant*/) const override {
-    return {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.attentionTileOverhead)}};
+                                                  const VariantShape &variant) const override {
+    const auto overhead = uint32_t(costs.attentionTileOverhead);
+    if (!variant.schedule || variant.schedule.getWalk() != Walk::joint)
+      return {{SPARSEC_PLAN_COST_TILE_OVERHEAD, overhead}};
+    // Their steps take twice as many keys, and a tile takes the same time beside them.
+    return {{SPARSEC_PLAN_COST_TILE_OVERHEAD, overhead / 2}, {SPARSEC_PLAN_COST_JOINT_ROWS, uint32_t(costs.jointRows)}};
   }
 
 private:

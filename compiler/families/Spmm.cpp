@@ -128,6 +128,8 @@ std::unique_ptr<ProgramBuilder> SpmmFamily::makeBuilder(KernelOp kernel, Schedul
     return makeWindowBuilder(kernel, opOf(kernel), schedule);
   case Walk::streams:
     return makeStreamBuilder(kernel, opOf(kernel), schedule);
+  case Walk::joint:
+    break; // the verifier refuses it
   }
   llvm_unreachable("all walks are covered");
 }

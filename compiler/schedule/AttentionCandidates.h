@@ -14,6 +14,10 @@ Cost estimateCost(const Schedule &schedule, const AttentionDescription &problem,
 
 std::vector<Schedule> candidateSchedules(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
 
+/// The schedules of tiles with two block rows of the pattern, whose key blocks a plan joins, in order of preference.
+/// None where such tiles are not faster than two tiles side by side.
+std::vector<Schedule> jointSchedules(const AttentionDescription &problem, const Chip &chip);
+
 } // namespace sparsec
 
 #endif // SPARSEC_COMPILER_SCHEDULE_ATTENTIONCANDIDATES_H

@@ -128,22 +128,42 @@ static Fit checkOneRole(const Schedule &schedule, const AttentionDescription &pr
                       atLeastStages(schedule, leastStagesOfOneRole)});
 }
 
+/// Each warpgroup has the rows of one of the two blocks.
+static Fit checkJointRows(const Schedule &schedule, const AttentionDescription &problem) {
+  if (schedule.walk != TileWalk::Joint)
+    return {};
+  const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma);
+  const int64_t queryBlock = problem.queryBlock / 2;
+  if (schedule.instruction != MatrixInstruction::Wgmma || queryBlock != wgmma.m)
+    return {Limit::Geometry, 0, 0,
+            fmt::format("expects {} and blocks of {} queries for walk = joint, but got {} and {}", wgmma.name, wgmma.m,
+                        infoOf(schedule.instruction).name, queryBlock)};
+  return firstBroken({expectValue("tile_m", schedule.tileM, problem.queryBlock),
+                      expectValue("concurrent_tiles", schedule.concurrentTiles, 1)});
+}
+
 /// A schedule that is written by hand is refused only where it cannot work.
 static Fit checkHandWritten(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
   bool isSplit = hasProducer(schedule);
   return firstBroken(
       {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ", for attention"),
-       checkTileRows(schedule, problem), expectValue("tile_k", schedule.tileK, problem.headDimension),
-       expectValue("slices", schedule.slices, 1), expectValue("consumers_n", schedule.consumersN, 1),
-       expectValue("cluster", schedule.cluster, 1), isSplit ? checkTwoRoles(schedule) : checkOneRole(schedule, problem),
-       checkThreads(schedule, chip),
+       checkJointRows(schedule, problem), checkTileRows(schedule, problem),
+       expectValue("tile_k", schedule.tileK, problem.headDimension), expectValue("slices", schedule.slices, 1),
+       expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
+       isSplit ? checkTwoRoles(schedule) : checkOneRole(schedule, problem), checkThreads(schedule, chip),
        isSplit ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
        atMost(Limit::Registers, consumerBudget(schedule, chip),
               estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),
        checkSharedMemory(schedule, placeSharedMemory(sharedMemoryNeeds(schedule, problem)).total, chip)});
 }
 
-Fit sparsec::checkFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip, Origin origin) {
+AttentionDescription sparsec::withJointRows(AttentionDescription problem) {
+  problem.queryBlock *= 2;
+  return problem;
+}
+
+Fit sparsec::checkFit(const Schedule &schedule, const AttentionDescription &given, const Chip &chip, Origin origin) {
+  const AttentionDescription problem = schedule.walk == TileWalk::Joint ? withJointRows(given) : given;
   Fit fit = checkHandWritten(schedule, problem, chip);
   if (!fit.ok() || origin == Origin::HandWritten)
     return fit;

@@ -33,6 +33,9 @@ struct AttentionDescription {
   int64_t mostColumns() const { return headDimension > valueColumns() ? headDimension : valueColumns(); }
 };
 
+/// The problem whose tiles have two block rows of the pattern.
+AttentionDescription withJointRows(AttentionDescription problem);
+
 /// The widest product of scores that leaves registers for the rest.
 inline constexpr int64_t mostKeys = 128;
 inline constexpr int64_t leastStepKeys = 32, leastTileRows = 64;

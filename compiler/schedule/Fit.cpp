@@ -168,8 +168,8 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
   if (!problem.xTransposed)
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
   if (schedule.walk != TileWalk::Blocks && (problem.hasScales || problem.hasXScale))
-    return broken(Limit::Instruction, fmt::format("expects walk = blocks for scales of {}, but got {}", type,
-                                                  schedule.walk == TileWalk::Windows ? "windows" : "streams"));
+    return broken(Limit::Instruction,
+                  fmt::format("expects walk = blocks for scales of {}, but got {}", type, nameOf(schedule.walk)));
   // With windows a group adds the products of two stages before it promotes them.
   const int64_t mostDepth = schedule.walk == TileWalk::Windows ? mostDepthOfPart / 2 : mostDepthOfPart;
   if (problem.hasTwoLevels && schedule.tileK > mostDepth)

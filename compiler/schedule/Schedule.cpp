@@ -26,9 +26,24 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
   if (schedule.slices != defaults.slices)
     text += fmt::format(" slices {}", schedule.slices);
   if (schedule.walk != TileWalk::Blocks)
-    text += fmt::format(" {} block_stages {}", schedule.walk == TileWalk::Windows ? "windows" : "streams",
-                        schedule.blockStages);
+    text += fmt::format(" {}", nameOf(schedule.walk));
+  if (schedule.blockStages != defaults.blockStages)
+    text += fmt::format(" block_stages {}", schedule.blockStages);
   return text;
+}
+
+const char *sparsec::nameOf(TileWalk walk) {
+  switch (walk) {
+  case TileWalk::Blocks:
+    return "blocks";
+  case TileWalk::Windows:
+    return "windows";
+  case TileWalk::Streams:
+    return "streams";
+  case TileWalk::Joint:
+    return "joint";
+  }
+  return "";
 }
 
 std::string sparsec::toString(const Schedule &schedule) {

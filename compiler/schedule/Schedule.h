@@ -79,7 +79,7 @@ int64_t blockStride(MatrixInstruction instruction, int64_t blockColumns, bool is
 int64_t blockStride(MatrixInstruction instruction, const SampledDescription &problem);
 
 /// The steps of a tile. The values equal those of the dialect.
-enum class TileWalk { Blocks = 1, Windows = 2, Streams = 3 };
+enum class TileWalk { Blocks = 1, Windows = 2, Streams = 3, Joint = 4 };
 
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
 struct Schedule {
@@ -107,6 +107,9 @@ struct Schedule {
 /// "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 group_m 128"; what has its default value is
 /// left out. Without a matrix instruction there are no depth and no stages: "vector 16x64 consumers 4x1 ctas_per_sm 8".
 std::string toString(const Schedule &schedule);
+
+/// "blocks", "windows", "streams" or "joint", as the dialect spells it.
+const char *nameOf(TileWalk walk);
 
 /// The part of it from "consumers" on.
 std::string describeRoles(const Schedule &schedule);

@@ -96,6 +96,7 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
   needs.slices = schedule.slices;
   switch (schedule.walk) {
   case TileWalk::Blocks:
+  case TileWalk::Joint: // of attention alone
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
     if (problem.hasXScale && hasProducer(schedule) && schedule.slices > 1) {
       needs.rings.front().bufferBytes.push_back(schedule.tileN * scaleBytes);

@@ -28,6 +28,9 @@ struct PlanCosts {
   /// pipeline and to write the result.
   int64_t spmmTileOverhead;
   int64_t attentionTileOverhead;
+  /// The time that a tile of attention with two block rows takes for some keys, as a percentage of that of a tile with
+  /// one row beside another one.
+  int64_t jointRows = 100;
   /// A product that stores at least this percentage of the blocks is faster in groups of tile rows than in whole
   /// panels. 101: never.
   int64_t groupedDensity;

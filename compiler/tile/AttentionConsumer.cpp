@@ -177,7 +177,7 @@ AttentionConsumer::FirstKeys AttentionConsumer::waitForKeys(const NextTile &tile
 
 /// Stands for the first keys of a tile that does not start ahead, where others do.
 AttentionConsumer::FirstKeys AttentionConsumer::noFirstKeys(Value scores) {
-  return {i32(b, KeyWalkOp::noBlock), i32(b, 0), scores};
+  return {i32(b, parts.noBlock()), i32(b, 0), scores};
 }
 
 /// Where tiles start ahead, this gives the scores too. A list without blocks has an empty slot: nothing uses its
@@ -185,7 +185,7 @@ AttentionConsumer::FirstKeys AttentionConsumer::noFirstKeys(Value scores) {
 AttentionConsumer::FirstKeys AttentionConsumer::waitForFirstKeys(const NextTile &tile) {
   if (!parts.startsAhead())
     return waitForKeys(tile);
-  Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, tile.first.block, i32(b, KeyWalkOp::noBlock));
+  Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, tile.first.block, i32(b, parts.noBlock()));
   return FirstKeys::of(carryIf(b, isNone, tile.first.values(), [&] {
     FirstKeys found = waitForKeys(tile);
     found.scores = sums(issueScores(tile.queries, tile.keys, found.values()), /*outstanding=*/0);

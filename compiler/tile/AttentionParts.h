@@ -40,6 +40,14 @@ struct AttentionParts {
   /// The tile of a row and a panel, and its sequence. With packed queries, sparsec.packed_tile gives row and panel.
   SequenceTile makeTile(mlir::ImplicitLocOpBuilder &b, TilePartOp part, mlir::Value tileRow, mlir::Value panel);
   mlir::Value makeLists(mlir::ImplicitLocOpBuilder &b, QueryTileOp tile);
+  /// The first key of a block that a walk visits, and whether the mask region applies. `row` is the block row of a
+  /// joint list that asks, 0 or 1; null: the copy of the block, which both rows share.
+  struct KeyBlock {
+    mlir::Value key, partial;
+  };
+  KeyBlock makeKeyBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value block, mlir::Value row, int64_t keys);
+  /// This number in place of a block says that the step has none there.
+  int64_t noBlock() { return isJoint ? JointListOp::noBlock : KeyWalkOp::noBlock; }
   /// The walk over the keys of a tile, by these lists where the program has a pattern.
   mlir::Value makeWalk(mlir::ImplicitLocOpBuilder &b, SequenceTile tile, mlir::Value lists);
   // The coordinates of rows of the tile: those of Q from its query `row` on, and of K and V from a key of its sequence
@@ -74,6 +82,7 @@ struct AttentionParts {
 
   ScheduleAttr schedule;
   bool isSplit; // keys are split into parts
+  bool isJoint; // a tile has two block rows and their joint list
   TileLoopOp tileLoop;
   KeyLoopOp keyLoop;
   SoftmaxOp softmax;

@@ -48,7 +48,7 @@ private:
   int64_t slotColumns() { return std::max(parts.headDimension, parts.valueDimension); }
   Value next(Value cursor) { return NextOp::create(b, parts.keyRing, cursor); }
   Value isNone(Value block) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block, none()); }
-  Value none() { return i32(b, KeyWalkOp::noBlock); }
+  Value none() { return i32(b, parts.noBlock()); }
   /// The cursor of either branch.
 
   ImplicitLocOpBuilder &b;
@@ -178,7 +178,8 @@ Value AttentionProducer::sendRows(Value source, const SequenceTile &tile, ValueR
   SmallVector<Part> all;
   for (auto [index, block] : llvm::enumerate(blocks)) {
     Value loaded = index == 0 ? block : arith::SelectOp::create(b, isNone(block), blocks[0], block);
-    addParts(tile, KeyBlockOp::create(b, loaded, parts.keyBlock).getKey(), int64_t(index) * parts.keyBlock, all);
+    addParts(tile, parts.makeKeyBlock(b, loaded, /*row=*/Value(), parts.keyBlock).key, int64_t(index) * parts.keyBlock,
+             all);
   }
   bool fillsSlot = columnsOf(source) == slotColumns();
   int64_t bytes = int64_t(parts.schedule.getTileN()) * columnsOf(source) * parts.element.getIntOrFloatBitWidth() / 8;

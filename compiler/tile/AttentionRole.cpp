@@ -50,9 +50,9 @@ Value AttentionRole::makeSoftmax(SequenceTile tile) {
 AttentionRole::Step AttentionRole::stepOf(ValueRange blocks, int64_t keys) {
   Step step;
   for (Value message : blocks) {
-    auto block = KeyBlockOp::create(b, message, keys);
-    step.keys.push_back(block.getKey());
-    step.partial.push_back(block.getPartial());
+    AttentionParts::KeyBlock block = parts.makeKeyBlock(b, message, group, keys);
+    step.keys.push_back(block.key);
+    step.partial.push_back(block.partial);
   }
   return step;
 }

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace sparsec;
 
 AttentionParts::AttentionParts(ProgramOp program)
-    : schedule(program.getSchedule()), isSplit(program.getSplit()),
+    : schedule(program.getSchedule()), isSplit(program.getSplit()), isJoint(schedule.getWalk() == Walk::joint),
       tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
       keyLoop(*tileLoop.getBody().getOps<KeyLoopOp>().begin()), softmax(*keyLoop.getBody().getOps<SoftmaxOp>().begin()),
       store(*tileLoop.getBody().getOps<StoreRowsOp>().begin()), keyBlock(schedule.getTileN()) {
@@ -70,12 +70,25 @@ SequenceTile AttentionParts::makeTile(ImplicitLocOpBuilder &b, TilePartOp part, 
 
 Value AttentionParts::makeLists(ImplicitLocOpBuilder &b, QueryTileOp tile) {
   Value pattern = keyLoop.getPattern();
+  if (isJoint)
+    return JointListOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst());
   return pattern ? KeyListsOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst(),
                                       /*packed=*/hasPackedQueries())
                  : Value();
 }
 
+AttentionParts::KeyBlock AttentionParts::makeKeyBlock(ImplicitLocOpBuilder &b, Value block, Value row, int64_t keys) {
+  if (isJoint) {
+    auto made = JointBlockOp::create(b, block, row, keys);
+    return {made.getKey(), made.getPartial()};
+  }
+  auto made = KeyBlockOp::create(b, block, keys);
+  return {made.getKey(), made.getPartial()};
+}
+
 Value AttentionParts::makeWalk(ImplicitLocOpBuilder &b, SequenceTile tile, Value lists) {
+  if (isJoint)
+    return JointWalkOp::create(b, lists, blocksPerStep);
   return KeyWalkOp::create(b, lists, tile.tile.getFirst(), tile.sizes(), tile.partOfKeys(), schedule.getTileM(),
                            blocksPerStep, chunks, keyLoop.getCausal(), keyLoop.getWindowAttr(), startsAtEnd(),
                            partBlocks());

@@ -128,8 +128,10 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
     if (isMisalignedToo(number, schedule))
       programs.emplace_back(schedule, Use::narrowAndMisaligned);
   }
-  if (family.hasParts() && !kernel.getScheduleAttr().isForHost())
-    programs.insert(programs.begin() + 1, {kernel.getScheduleAttr(), Use::parts});
+  if (family.hasParts() && !kernel.getScheduleAttr().isForHost()) {
+    auto isMain = [&](const auto &program) { return program.first == kernel.getScheduleAttr(); };
+    programs.insert(std::next(llvm::find_if(programs, isMain)), {kernel.getScheduleAttr(), Use::parts});
+  }
   return programs;
 }
 

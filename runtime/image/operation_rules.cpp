@@ -99,7 +99,9 @@ constexpr RegionRule attentionRegions[] = {
     {SPARSEC_REGION_MASK, "mask", positions, true},
 };
 
-constexpr PlanCostRule attentionPlanCosts[] = {tileOverhead};
+constexpr PlanCostRule attentionPlanCosts[] = {
+    tileOverhead,
+    {SPARSEC_PLAN_COST_JOINT_ROWS, "time of joint rows in percent", 1, UINT16_MAX, PlanCostUse::jointLists}};
 
 constexpr uint32_t wideFloats = setOf(SPARSEC_DTYPE_F32, SPARSEC_DTYPE_F16, SPARSEC_DTYPE_BF16);
 constexpr SlotRule mergeSlots[] = {

@@ -47,7 +47,7 @@ struct RegionRule {
 };
 
 /// The variants that need a number for their plans.
-enum class PlanCostUse { all, windowsOrStreams, packedValues, none };
+enum class PlanCostUse { all, windowsOrStreams, packedValues, jointLists, none };
 
 /// A number that the plans of the operation use.
 struct PlanCostRule {

@@ -9,7 +9,7 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 28;
+constexpr uint32_t planSectionCount = 30;
 
 /// Their names for people.
 constexpr const char *planSectionNames[] = {
@@ -17,7 +17,7 @@ constexpr const char *planSectionNames[] = {
     "blocks",        "step offsets",  "steps",          "stage offsets",  "stage columns", "stage products",
     "chunk offsets", "chunk blocks",  "row starts",     "row columns",    "row blocks",    "pair starts",
     "pairs",         "packed starts", "packed columns", "packed sources", "column counts", "window counts",
-    "pair counts",   "window sizes",  "cut offsets",    "cut tiles"};
+    "pair counts",   "window sizes",  "cut offsets",    "cut tiles",      "joint ranges",  "joint blocks"};
 static_assert(sizeof(planSectionNames) / sizeof(planSectionNames[0]) == planSectionCount);
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
@@ -37,6 +37,14 @@ constexpr uint32_t packedSections = (2u << SPARSEC_PLAN_PACKED_SOURCES) - (1u <<
 
 /// Those of tiles that are cut along K.
 constexpr uint32_t cutSections = 1u << SPARSEC_PLAN_CUT_OFFSETS | 1u << SPARSEC_PLAN_CUT_TILES;
+
+/// Those of joint lists of attention.
+constexpr uint32_t jointSections = 1u << SPARSEC_PLAN_JOINT_RANGES | 1u << SPARSEC_PLAN_JOINT_BLOCKS;
+
+/// Whether the tiles of the variant have two block rows of a pattern each, and the joint list of both.
+constexpr bool takesJointLists(const sparsec_variant_info_t &variant) {
+  return (variant.required_sections & jointSections) != 0;
+}
 
 /// Whether the variant runs with a plan that cuts tiles.
 constexpr bool takesCuts(const sparsec_variant_info_t &variant) {

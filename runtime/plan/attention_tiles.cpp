@@ -55,16 +55,36 @@ private:
 
 } // namespace
 
-TileLists attentionTileLists(const TileListRequest &request) {
-  const TileCosts costs(request);
+namespace {
+
+/// `costOf` gives the steps of a tile by its batch, its head and its number in the head. Panel 0 has the last one.
+template <typename CostOf> TileLists listTiles(const TileListRequest &request, const CostOf &costOf) {
   const TileGrid &grid = request.grid;
   const int64_t heads = request.problem.heads;
   std::vector<uint32_t> steps;
   steps.reserve(grid.tiles());
   for (int64_t row = 0; row < grid.tileRows; ++row)
     for (int64_t panel = 0; panel < grid.panels; ++panel)
-      steps.push_back(costs.of(row / heads, row % heads, (grid.panels - 1 - panel) * request.stage.tile_m));
+      steps.push_back(costOf(row / heads, row % heads, grid.panels - 1 - panel));
   return makeRowByRowLists(steps, grid, request.workers);
+}
+
+} // namespace
+
+TileLists attentionTileLists(const TileListRequest &request) {
+  const TileCosts costs(request);
+  return listTiles(request, [&](int64_t batch, int64_t head, int64_t tile) {
+    return costs.of(batch, head, tile * request.stage.tile_m);
+  });
+}
+
+TileLists jointTileLists(const TileListRequest &request, const JointLists &joint) {
+  const uint32_t overhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD);
+  const auto blocksOfStep = uint32_t(blocksOfJointStep(request.stage, request.blocks->block_columns));
+  return listTiles(request, [&](int64_t batch, int64_t head, int64_t tile) {
+    const int64_t number = (batch * request.problem.heads + head) * request.grid.panels + tile;
+    return joint.ranges[number].count() / blocksOfStep + overhead;
+  });
 }
 
 } // namespace sparsec::runtime

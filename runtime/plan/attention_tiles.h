@@ -5,12 +5,16 @@
 #define SPARSEC_RUNTIME_ATTENTION_TILES_H
 
 #include "operations/operation.h"
+#include "plan/joint_lists.h"
 
 namespace sparsec::runtime {
 
 /// Head after head, so that the tiles that run together share keys and values in the L2 cache; in each head the tiles
 /// with most steps first. Panel 0 has the last queries, which see most with causal.
 TileLists attentionTileLists(const TileListRequest &request);
+
+/// The same for the tiles of joint lists.
+TileLists jointTileLists(const TileListRequest &request, const JointLists &joint);
 
 } // namespace sparsec::runtime
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/attention_tiles.h"
 #include "plan/host_lists.h"
 #include "plan/key_parts.h"
 #include "plan/packed_matrix.h"
@@ -31,6 +32,7 @@ struct VariantArrays {
   Streams streams;
   TileLists lists;
   CutLists cuts;
+  JointLists joint;
   std::vector<int32_t> windowCounts, windowSizes; // scratch memory of refills
 };
 
@@ -357,6 +359,53 @@ void addCuts(const PlanInput &input, const Variant &variant, VariantArrays &arra
   sections.add(part, SPARSEC_PLAN_CUT_TILES, cuts.tiles);
 }
 
+/// The variant whose tiles have one block row each, which joint lists compete with.
+const Variant &variantOfSingleRows(const sparsec_kernel_s &kernel) {
+  auto hasSingleRows = [](const sparsec_variant_info_t &info) { return !takesJointLists(info) && info.part_keys == 0; };
+  return *std::find_if(kernel.variants.begin(), kernel.variants.end(),
+                       [&](const Variant &variant) { return hasSingleRows(*variant.info); });
+}
+
+/// Why a variant with joint lists gets none; empty where it may get some.
+std::string whyNoJointLists(const PlanInput &input, int64_t tiles, int64_t workers) {
+  if (!input.isStatic())
+    return "the pattern may change";
+  if (!isComplete(operationOf(input.kernel), input.problem) || input.lists.areMissing())
+    return openReason(input.kernel, input.problem, SPARSEC_TILE_ORDER_FIXED, input.lists.areMissing());
+  const int64_t keys = input.problem.depth;
+  if (keys > mostKeysOfJointLists || ceilDivide(keys, int64_t(input.lists.blocks()->block_columns)) > mostJointBlocks)
+    return "an entry has no room for the numbers of the key blocks";
+  return tiles < workers ? "there are fewer tiles than workers" : "";
+}
+
+/// The tiles of a variant with joint lists, where these make the longest list of a worker shorter. Launches pass over
+/// the variant elsewhere.
+void addJointLists(const PlanInput &input, const Variant &variant, VariantArrays &arrays, SectionList &sections,
+                   VariantPlan &part) {
+  if (const std::string reason = whyNoJointLists(input, part.tiles, variant.first().residentWorkers); !reason.empty())
+    return addReason(part, "no joint lists: " + reason);
+  const sparsec_blocks_t &pattern = *input.lists.blocks();
+  const sparsec_stage_info_t &stage = *variant.first().info;
+  const JointListInput jointInput = {pattern, keyWindow(input.kernel), input.problem,
+                                     blocksOfJointStep(stage, pattern.block_columns)};
+  arrays.joint = makeJointLists(jointInput);
+  const Variant &other = variantOfSingleRows(input.kernel);
+  const TileLists own = makeLists(input, other, planWithoutSections(input.kernel, other, input.problem).workers,
+                                  /*windows=*/0, arrays);
+  TileListRequest request = listRequest(input, variant, part.workers, /*windows=*/0, arrays);
+  arrays.lists = jointTileLists(request, arrays.joint);
+  const double percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_JOINT_ROWS);
+  const double time = double(arrays.lists.largestLoad) * stage.tile_n * percentage / 100;
+  const double gain = double(own.largestLoad) * other.first().info->tile_n / std::max(time, 1.0);
+  addReason(part, jointReason(arrays.joint, gain));
+  if (gain < leastGainOfJointLists)
+    return;
+  sections.add(part, SPARSEC_PLAN_JOINT_RANGES, arrays.joint.ranges);
+  sections.add(part, SPARSEC_PLAN_JOINT_BLOCKS, arrays.joint.entries);
+  part.hasWorkspaces = true;
+  addLists(input, variant, arrays.lists, sections, part);
+}
+
 /// Why no plan of the kernel has tile lists; empty where plans may have them.
 std::string whyNoLists(const sparsec_kernel_s &kernel) {
   const Operation &operation = operationOf(kernel);
@@ -387,6 +436,8 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
     return addReason(part, "fixed order: there are no tiles");
   if (takesCuts(*variant.info))
     return addCuts(input, variant, arrays, sections, part);
+  if (takesJointLists(*variant.info))
+    return addJointLists(input, variant, arrays, sections, part);
   if (!addPattern(input, variant, progress, arrays, sections, part))
     return;
   part.hasWorkspaces = true;

@@ -52,6 +52,12 @@ std::string cutReason(const CutLists &lists) {
          decimal(100 * std::max(lists.gain, 0.0)) + " % shorter";
 }
 
+std::string jointReason(const JointLists &lists, double gain) {
+  const double rows = lists.blocks == 0 ? 0 : double(lists.blocksOfRows) / double(lists.blocks);
+  return std::string(gain < leastGainOfJointLists ? "no joint lists: " : "joint lists: ") + decimal(rows) +
+         " block rows see a block, " + decimal(gain) + " times as fast";
+}
+
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,
                        bool areListsMissing) {
   std::string open;

@@ -4,6 +4,7 @@
 #ifndef SPARSEC_RUNTIME_PLAN_REASON_H
 #define SPARSEC_RUNTIME_PLAN_REASON_H
 
+#include "plan/joint_lists.h"
 #include "plan/plan.h"
 
 namespace sparsec::runtime {
@@ -24,6 +25,9 @@ std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercent
 
 /// "tiles cut along K: the longest list gets 2.70 % shorter", or why tiles are whole.
 std::string cutReason(const CutLists &lists);
+
+/// "joint lists: 1.85 block rows see a block, 1.08 times as fast", or why a variant has none.
+std::string jointReason(const JointLists &lists, double gain);
 
 /// Why there are no lists: "fixed order: N is open".
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,

@@ -23,7 +23,7 @@ uint32_t presentSections(const SectionSet &sections) {
 
 /// The sections of windows or streams that the variant takes.
 uint32_t windowSectionsOf(const SectionCheck &check) {
-  return check.variant().info->required_sections & ~indexSections & ~packedSections & ~cutSections;
+  return check.variant().info->required_sections & ~indexSections & ~packedSections & ~cutSections & ~jointSections;
 }
 
 /// Whether the variant reads packed values and the plan has none.
@@ -35,7 +35,8 @@ bool lacksPackedBlocks(const SectionCheck &check) {
 Status checkPresence(const SectionCheck &check) {
   const uint32_t required = check.variant().info->required_sections, present = presentSections(check.sections);
   const bool isHost = check.kernel.module->device->isHost();
-  for (uint32_t kind : {tileLists, rowSections, pairSections, packedSections, cutSections, windowSectionsOf(check)})
+  for (uint32_t kind :
+       {tileLists, rowSections, pairSections, packedSections, cutSections, jointSections, windowSectionsOf(check)})
     if ((present & kind) != 0 && (present & kind) != kind)
       return invalidPlan("variant ", check.number, " has some sections of a kind, but not all: ", present, " of ",
                          kind);
@@ -50,8 +51,8 @@ Status checkPresence(const SectionCheck &check) {
     return invalidPlan("variant ", check.number, " lacks the index of the transposed matrix");
   if ((required & pairSections & ~present) != 0)
     return invalidPlan("variant ", check.number, " lacks the pairs of blocks");
-  const bool hasList =
-      !check.lists.empty() && check.kernel.argument(check.lists.front().argument).kind == SPARSEC_ARGUMENT_BSR;
+  const uint32_t holder = (present & jointSections) != 0 ? SPARSEC_ARGUMENT_PATTERN : SPARSEC_ARGUMENT_BSR;
+  const bool hasList = !check.lists.empty() && check.kernel.argument(check.lists.front().argument).kind == holder;
   if ((present & ~tileLists) != 0 && !hasList)
     return invalidPlan("variant ", check.number, " holds a pattern, but the plan does not know its lists");
   return {};
@@ -223,7 +224,9 @@ Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &par
   const uint32_t present = presentSections(check.sections);
   if ((present & pairSections) != 0)
     SPARSEC_RETURN_IF_ERROR(checkPairs(check));
-  if ((present & ~tileLists & ~pairSections) != 0) {
+  if ((present & jointSections) != 0)
+    SPARSEC_RETURN_IF_ERROR(checkJointLists(check, check.kernel.argument(check.lists.front().argument).block_columns));
+  if ((present & ~tileLists & ~pairSections & ~jointSections) != 0) {
     MatrixShape matrix;
     const uint32_t argument = check.lists.front().argument;
     SPARSEC_RETURN_IF_ERROR(matrixShape(check, argument, matrix));
@@ -238,7 +241,9 @@ Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &par
   if (takesCuts(*check.variant().info))
     return isKnown(period) ? invalidPlan("variant ", check.number, " has a period, but no tile lists") : Status();
   // As in a plan that is made: what a variant lacks, launches pass over.
-  const bool lacksPattern = (windowSectionsOf(check) != 0 && part.windows == 0) || lacksPackedBlocks(check);
+  const bool lacksJointLists = takesJointLists(*check.variant().info) && (present & jointSections) == 0;
+  const bool lacksPattern =
+      (windowSectionsOf(check) != 0 && part.windows == 0) || lacksPackedBlocks(check) || lacksJointLists;
   const bool isPlanned = !check.kernel.module->device->isHost() && part.tiles != 0 && !lacksPattern;
   part.hasWorkspaces = isPlanned;
   if ((present & tileLists) == 0) {

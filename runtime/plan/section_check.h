@@ -91,6 +91,9 @@ Status checkStreams(const SectionCheck &check, const MatrixShape &matrix, Window
 /// The tiles of a variant that cuts them along K, and what they say of its plan.
 Status checkCutTiles(const SectionCheck &check, const MatrixShape &matrix, VariantPlan &part);
 
+/// The joint lists of attention, whose pattern has blocks of `keyBlock` keys.
+Status checkJointLists(const SectionCheck &check, int64_t keyBlock);
+
 /// The packed blocks of the argument, whose stored blocks have the shape `stored`.
 Status checkPacking(const SectionCheck &check, uint32_t argument, const MatrixShape &stored, MatrixShape &outPacked);
 

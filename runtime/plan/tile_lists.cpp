@@ -283,6 +283,7 @@ TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> 
       return panels.end - panels.begin;
     });
   TileLists lists = {std::vector<uint32_t>(workers + 1), {}, balanceOf(assignment.loads)};
+  lists.largestLoad = *std::max_element(assignment.loads.begin(), assignment.loads.end());
   std::partial_sum(assignment.counts.begin(), assignment.counts.end(), lists.offsets.begin() + 1);
   lists.tiles.resize(lists.offsets.back());
   std::vector<uint32_t> next(lists.offsets.begin(), lists.offsets.end() - 1);

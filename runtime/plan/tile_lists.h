@@ -50,6 +50,7 @@ struct TileLists {
   std::vector<uint32_t> offsets;    // [workers + 1]
   std::vector<Tile> tiles;          // worker w runs [offsets[w], offsets[w + 1]) in this order
   double balance = 1;               // mean load / largest load
+  uint64_t largestLoad = 0;         // the costs of the worker with most of them
   int64_t period = SPARSEC_DYNAMIC; // panels of periodic lists
   int64_t groupRows = 0;            // those of the input, also where there are no tiles for this reason
   int64_t panelsAtOnce = 1;         // those of the input, if there are no groups

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <limits>
+#include <stdexcept>
 
 namespace sparsec::device_test {
 
@@ -234,15 +235,32 @@ void AttentionArguments::poisonResults() {
     lse->poisonAll();
 }
 
-size_t AttentionArguments::chosenVariant() const {
+namespace {
+
+size_t findVariant(sparsec_kernel_t kernel, bool (*isWanted)(const sparsec_variant_info_t &)) {
+  for (size_t number = 0; number < sparsec_kernel_info(kernel)->variant_count; ++number)
+    if (isWanted(*sparsec_kernel_variant(kernel, number)))
+      return number;
+  throw std::logic_error("the kernel has no such variant");
+}
+
+} // namespace
+
+size_t AttentionArguments::partsVariant() const {
+  return findVariant(kernel, [](const sparsec_variant_info_t &variant) { return variant.part_keys != 0; });
+}
+
+size_t AttentionArguments::chosenVariant(sparsec_plan_t plan) const {
   const ArgumentArray array(arguments);
   size_t variant = 0;
-  check(sparsec_launch_variant(kernel, nullptr, array.data(), array.size(), &variant));
+  check(sparsec_launch_variant(kernel, plan, array.data(), array.size(), &variant));
   return variant;
 }
 
 size_t AttentionArguments::expectedVariant() const {
-  return shape.placement == Placement::Misaligned ? sparsec_kernel_info(kernel)->variant_count - 1 : 0;
+  if (shape.placement == Placement::Misaligned)
+    return sparsec_kernel_info(kernel)->variant_count - 1;
+  return findVariant(kernel, [](const sparsec_variant_info_t &variant) { return variant.required_sections == 0; });
 }
 
 harness::Plan AttentionArguments::createPlan(PlanKind kind) const {
@@ -252,7 +270,8 @@ harness::Plan AttentionArguments::createPlan(PlanKind kind) const {
   for (Argument &argument : known)
     if (kind == PlanKind::Sizes && argument.kind == SPARSEC_ARGUMENT_PATTERN)
       argument = {};
-  return harness::createPlan(kernel, known);
+  return harness::createPlan(kernel, known, /*stream=*/nullptr,
+                             kind == PlanKind::Static ? SPARSEC_PLAN_STATIC_PATTERN : 0);
 }
 
 void AttentionArguments::launch(void *stream, sparsec_plan_t plan, const DeviceBuffer *sharedWorkspace) const {
@@ -266,7 +285,7 @@ void AttentionArguments::launch(void *stream, sparsec_plan_t plan, const DeviceB
 }
 
 void AttentionArguments::bringWorkspace(const harness::Plan &plan) {
-  const sparsec_plan_info_t info = harness::planInfo(plan, partsVariant);
+  const sparsec_plan_info_t info = harness::planInfo(plan, partsVariant());
   const char fill = info.order == SPARSEC_TILE_ORDER_COUNTER ? 0 : char(0xff);
   workspace = uploadArray(device, std::vector<char>(info.workspace_bytes, fill));
 }

@@ -15,6 +15,7 @@ enum class PlanKind {
   None,  ///< no plan
   Lists, ///< for these lists
   Sizes, ///< for the sizes alone
+  Static ///< for these lists, which stay as they are
 };
 
 class AttentionArguments {
@@ -29,13 +30,15 @@ public:
 
   /// The variant that a launch without a plan takes, and the one that it must take: the first one, or without alignment
   /// the last one.
-  size_t chosenVariant() const;
+  /// That of a launch with this plan.
+  size_t chosenVariant(sparsec_plan_t plan = nullptr) const;
+  /// That of a launch without a plan.
   size_t expectedVariant() const;
 
   /// Null without a plan.
   harness::Plan createPlan(PlanKind kind) const;
   /// The variant for few tiles.
-  static constexpr size_t partsVariant = 1;
+  size_t partsVariant() const;
   /// Brings as much workspace as the plan asks for that variant from now on. Its bytes are zero where a tile counter
   /// needs that, else NaN.
   void bringWorkspace(const harness::Plan &plan);

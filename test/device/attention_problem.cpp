@@ -107,6 +107,10 @@ AttentionShape manyTilesAttention(Placement placement) {
   return {"many tiles", 2, 16, 4, 1100, 700, SequenceOrder::BatchSequenceHead, placement, 1};
 }
 
+AttentionShape jointListsAttention(int64_t workers) {
+  return {"joint lists", 1, workers, 1, 133, 190, SequenceOrder::BatchSequenceHead, Placement::Padded, 1};
+}
+
 std::vector<ListCase> listCases(bool quick) {
   std::vector<ListCase> cases = {{"random, per batch and head", BlockChoice::Random, true, true, true},
                                  {"empty rows, per batch", BlockChoice::EmptyRows, true, false, true},

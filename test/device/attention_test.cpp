@@ -6,6 +6,9 @@
 #include "harness/cuda_driver.h"
 #include "kernel_test.h"
 
+#include "image/module.h"
+#include "operations/kernel_shape.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
@@ -32,6 +35,7 @@ private:
   void runLists(const AttentionShape &shape, const ListCase &lists);
   void runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
   void runParts(const AttentionShape &shape);
+  void runJointLists();
 };
 
 std::string AttentionTest::expectedName() const {
@@ -65,6 +69,8 @@ void AttentionTest::runCases() {
   if (!file.isForHost() && subset != Subset::Sanitizer)
     for (const AttentionShape &shape : fewTilesAttention())
       runParts(shape);
+  if (!HasFatalFailure())
+    runJointLists();
   if (subset == Subset::All)
     for (Placement placement : {Placement::Tight, Placement::Misaligned})
       runShape(manyTilesAttention(placement), {lists().front()});
@@ -108,13 +114,45 @@ void AttentionTest::runParts(const AttentionShape &shape) {
   AttentionArguments arguments(device(), kernel, shape, guardBytes(), blocks ? &*blocks : nullptr);
   Plan plan = arguments.createPlan(PlanKind::Sizes);
   constexpr int64_t withoutParts = 256;
-  ASSERT_GT(planInfo(plan, arguments.partsVariant).workspace_bytes, withoutParts) << "the keys are not split";
+  ASSERT_GT(planInfo(plan, arguments.partsVariant()).workspace_bytes, withoutParts) << "the keys are not split";
   arguments.bringWorkspace(plan);
   arguments.run(plan.get());
   ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
   const std::vector<char> first = arguments.resultBytes();
   arguments.run(plan.get());
   ASSERT_TRUE(first == arguments.resultBytes()) << "other bits in the second run";
+}
+
+/// Lets plans of static patterns join any lists.
+void makeJointRowsCheap(sparsec_kernel_t kernel, const sparsec_variant_info_t &variant) {
+  for (const sparsec_plan_cost_info_t &cost : kernel->module->info.planCostsOf(variant))
+    if (cost.key == SPARSEC_PLAN_COST_JOINT_ROWS)
+      const_cast<sparsec_plan_cost_info_t &>(cost).value = 1;
+}
+
+/// Tiles of two block rows. Their sums are others than those of single rows, but the same in every run.
+void AttentionTest::runJointLists() {
+  const sparsec_variant_info_t &first = *sparsec_kernel_variant(kernel, 0);
+  if (!runtime::takesJointLists(first))
+    return;
+  makeJointRowsCheap(kernel, first);
+  auto ofDevice = sized<sparsec_device_info_t>();
+  check(sparsec_device_info(device(), &ofDevice));
+  const AttentionShape shape = jointListsAttention(ofDevice.multiprocessors);
+  for (const ListCase &each : lists()) {
+    SCOPED_TRACE(fmt::format("{}, lists: {}", shape.name, each.name));
+    const BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, each, blockSeed);
+    AttentionArguments arguments(device(), kernel, shape, guardBytes(), &blocks,
+                                 each.isUnsorted ? SPARSEC_PATTERN_PADDED_LISTS : SPARSEC_PATTERN_INDEX_ARRAYS,
+                                 each.isUnsorted);
+    const Plan plan = arguments.createPlan(PlanKind::Static);
+    ASSERT_EQ(arguments.chosenVariant(plan.get()), 0) << planInfo(plan).reason;
+    arguments.run(plan.get());
+    ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
+    const std::vector<char> bytes = arguments.resultBytes();
+    arguments.run(plan.get());
+    ASSERT_TRUE(bytes == arguments.resultBytes()) << "other bits in the second run";
+  }
 }
 
 /// A plan only says who computes a tile: not one bit of the results depends on it, nor on the launches before.

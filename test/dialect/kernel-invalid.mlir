@@ -298,7 +298,7 @@ sparsec.kernel @kernel_c13_anchor(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 // -----
 
-// expected-error @+1 {{expects schedules with walk = windows or streams in planned_schedules, and there alone, but got #sparsec.schedule<}}
+// expected-error @+1 {{expects schedules with another walk than blocks in planned_schedules, and there alone, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -307,7 +307,7 @@ sparsec.kernel @kernel_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor
 
 // -----
 
-// expected-error @+1 {{expects schedules with walk = windows or streams in planned_schedules, and there alone, but got #sparsec.schedule<}}
+// expected-error @+1 {{expects schedules with another walk than blocks in planned_schedules, and there alone, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c14_fallback(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {fallback_schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -316,7 +316,7 @@ sparsec.kernel @kernel_c14_fallback(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %
 
 // -----
 
-// expected-error @+1 {{expects schedules with walk = windows or streams in planned_schedules, and there alone, but got #sparsec.schedule<}}
+// expected-error @+1 {{expects schedules with another walk than blocks in planned_schedules, and there alone, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c14_planned(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -325,11 +325,47 @@ sparsec.kernel @kernel_c14_planned(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x
 
 // -----
 
-// expected-error @+1 {{expects planned_schedules for sparsec.spmm only}}
+// expected-error @+1 {{expects planned_schedules for sparsec.spmm, and for sparsec.attention with a pattern and without lengths of sequences}}
 sparsec.kernel @kernel_c14_sddmm(%p: !sparsec.bsr<?x?xbf16, block = 64x64>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x64x64xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>]} {
   %s = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x64xbf16>
   sparsec.return %s : tensor<?x64x64xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects planned_schedules for sparsec.spmm, and for sparsec.attention with a pattern and without lengths of sequences}}
+sparsec.kernel @kernel_c14_no_pattern(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, walk = joint>]} {
+  %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects planned_schedules for sparsec.spmm, and for sparsec.attention with a pattern and without lengths of sequences}}
+sparsec.kernel @kernel_c14_lengths(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>, %n: tensor<?xi32>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, walk = joint>]} {
+  %o = sparsec.attention %q, %k, %v pattern(%p) key_lengths(%n) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>, tensor<?xi32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects planned_schedules with walk = joint, but got #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, walk = windows, block_stages = 8>}}
+sparsec.kernel @kernel_c14_attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, walk = windows, block_stages = 8>]} {
+  %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects planned_schedules with walk = windows or streams, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c14_joint(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, walk = joint>]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
 }
 
 // -----

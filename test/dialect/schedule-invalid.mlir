@@ -137,18 +137,23 @@ module @schedule_c3_large attributes {sparsec.attribute = #sparsec.schedule<inst
 
 // -----
 
-// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks, but got 1}}
+// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks or joint, but got 1}}
 module @schedule_c4 attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 1>} {}
 
 // -----
 
-// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks, but got 33}}
+// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks or joint, but got 33}}
 module @schedule_c4_most attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 33>} {}
 
 // -----
 
-// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks, but got 8}}
+// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks or joint, but got 8}}
 module @schedule_c4_blocks attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, block_stages = 8>} {}
+
+// -----
+
+// expected-error @+1 {{expects block_stages to be from 2 to 32, or 0 with walk = blocks or joint, but got 2}}
+module @schedule_c4_joint attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, walk = joint, block_stages = 2>} {}
 
 // -----
 

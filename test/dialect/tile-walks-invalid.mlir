@@ -324,3 +324,15 @@ gpu.module @kernels {
     %step, %number, %other = sparsec.first_step %walk : <3> -> i32, i32
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @joint_walk_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, walk = joint>} {
+  ^bb0(%pattern: !sparsec.pattern<64x64>):
+    %zero = arith.constant 0 : i32
+    %list = sparsec.joint_list %pattern[%zero, %zero, %zero] : !sparsec.pattern<64x64>
+    // expected-error @+1 {{'sparsec.joint_walk' op expects steps of 1 or 2 blocks, but got 3}}
+    %walk = sparsec.joint_walk %list {blocks = 3}
+  }
+}

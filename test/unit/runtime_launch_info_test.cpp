@@ -93,9 +93,9 @@ TEST(LaunchInfo, VersionsAreNamed) {
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
-  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 16; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 16, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.16 and kernel 0 uses operation 77");
+  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 17; }));
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 17, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.17 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -252,7 +252,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"a requirement of variant 0 has alignment 12", [](auto &i) { i.requirements[0].width_alignment = 12; }},
       {"a requirement of variant 0 has alignment 32", [](auto &i) { i.requirements[0].alignment = 32; }},
       {"tensor map 1 needs argument 'x' at multiples of 16 bytes", [](auto &i) { i.requirements[1].alignment = 8; }},
-      {"unknown required plan sections 268435456", [](auto &i) { i.variants[0].required_sections = 1 << 28; }},
+      {"unknown required plan sections 1073741824", [](auto &i) { i.variants[0].required_sections = 1u << 30; }},
       {"workspaces of variant 0 0 + 1 of 0", [](auto &i) { i.variants[0].workspace_count = 1; }},
       {"unknown lifetime of a workspace 3",
        [](auto &i) { i.workspaces = {{0, 0, 4, 3, 1, 1}}, i.variants[0].workspace_count = 1; }},
@@ -311,7 +311,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"field 4 and dimension 0 do not fit argument 'bias'", [](auto &i) { i.parameters[6].index = bias; }},
       {"field 1 and dimension 0 do not fit argument 'alpha'", [](auto &i) { i.parameters[5].index = alpha; }},
       {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[18].dimension = 2; }},
-      {"unknown plan section 28", [](auto &i) { i.parameters[9].index = 28; }},
+      {"unknown plan section 30", [](auto &i) { i.parameters[9].index = 30; }},
       {"is workspace 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_WORKSPACE; }},
       {"parameter 9 of variant 0 is input 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_INPUT; }},
       {"tensor map 1 is of argument 5 of 5", [](auto &i) { i.tensorMaps[1].argument = 5; }},
@@ -409,8 +409,8 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 }
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
-  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 16, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.16 and kernel 0 uses score step 300");
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 17, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.17 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {

@@ -67,6 +67,25 @@ inline void setWord(ByteVector &saved, uint32_t variant, uint32_t section, int64
   std::memcpy(saved.data() + offset, &value, sizeof(value));
 }
 
+/// The plan without the record of the one list that it knows: all behind it moves.
+inline ByteVector withoutList(ByteVector saved) {
+  const auto record = saved.begin() + ptrdiff_t(sizeof(runtime::SavedPlanHeader));
+  saved.erase(record, record + ptrdiff_t(sizeof(runtime::SavedList)));
+  runtime::SavedPlanHeader header;
+  std::memcpy(&header, saved.data(), sizeof(header));
+  header.listCount = 0;
+  header.totalSize = saved.size();
+  std::memcpy(saved.data(), &header, sizeof(header));
+  for (uint32_t i = 0; i < header.sectionCount; ++i) {
+    uint8_t *at = saved.data() + recordOfVariant(saved, header.variantCount) + i * sizeof(runtime::SavedSection);
+    runtime::SavedSection section;
+    std::memcpy(&section, at, sizeof(section));
+    section.offset -= sizeof(runtime::SavedList);
+    std::memcpy(at, &section, sizeof(section));
+  }
+  return mended(saved);
+}
+
 } // namespace sparsec::test
 
 #endif // SPARSEC_TEST_UNIT_RUNTIME_SAVED_PLAN_H

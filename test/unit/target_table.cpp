@@ -21,6 +21,7 @@ static void expectPlanCosts(const PlanCosts &costs) {
   EXPECT_TRUE(costs.attentionTileOverhead > 0 && costs.attentionTileOverhead < 100);
   EXPECT_TRUE(costs.groupedDensity > 0 && costs.groupedDensity <= 101);
   EXPECT_TRUE(costs.panelCache >= 0 && costs.panelCache <= 100);
+  EXPECT_TRUE(costs.jointRows > 0 && costs.jointRows <= 100);
 }
 
 TEST(TargetTable, FindsChipsByName) {

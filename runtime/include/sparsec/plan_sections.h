@@ -130,6 +130,20 @@ typedef enum sparsec_plan_section_e {
   /* uint32[workers + 1]: worker w, a cluster of CTAs, has the tiles [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_CUT_OFFSETS = 26,
   SPARSEC_PLAN_CUT_TILES = 27, /* sparsec_cut_tile_t[tiles] */
+  /*
+   * The joint lists of attention: a tile has two neighbouring block rows of the pattern, and walks the key blocks that
+   * one of them sees. A plan has them if the pattern is static and if they are faster than the lists of single rows,
+   * whose tiles load a block once for each row. Causal and window have been considered: a block is in a row only if
+   * some query of the row may see some key of it.
+   */
+  /* {uint32 begin, uint32 end}[batches * heads * n] of Q, with n = ceil(block rows / 2): tile j of a head, which has
+   * the block rows 2 j and 2 j + 1, walks the entries [begin, end) of SPARSEC_PLAN_JOINT_BLOCKS. Its number is
+   * (batch * heads + head) * n + j. The tiles of heads that share lists have the same entries. */
+  SPARSEC_PLAN_JOINT_RANGES = 28,
+  /* uint32[entries + 1]: the number of a key block, and bits of both rows (SPARSEC_JOINT_PARTIAL,
+   * SPARSEC_JOINT_ABSENT). A list has whole steps of tile_n / block columns entries, or of one. What fills up the last
+   * step is in neither row and has the number 0. The last entry is zero. */
+  SPARSEC_PLAN_JOINT_BLOCKS = 29,
 } sparsec_plan_section_t;
 
 /* A worker does one of these with the sum of a tile of SPARSEC_PLAN_CUT_TILES. */
@@ -147,6 +161,12 @@ typedef struct sparsec_cut_tile_s {
   uint32_t first;
   uint32_t count_and_kind;
 } sparsec_cut_tile_t;
+
+/* The parts of an entry of SPARSEC_PLAN_JOINT_BLOCKS. The bits are those of the first row; those of the second row are
+ * one place higher. */
+#define SPARSEC_JOINT_BLOCK_MASK 0xffffffu
+#define SPARSEC_JOINT_PARTIAL 0x4000000u /* the row sees the block, and the mask region applies */
+#define SPARSEC_JOINT_ABSENT 0x10000000u /* the row does not see the block */
 
 #define SPARSEC_SLICE_ROWS 32 /* block rows; see SPARSEC_PLAN_COLUMN_COUNTS */
 
@@ -179,6 +199,9 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM, optional: the percentage of the L2 cache that panels of X may fill that run at the same time. A plan runs as
    * many as read the fewest bytes of X and of blocks together. Without the number it runs one at a time. */
   SPARSEC_PLAN_COST_PANEL_CACHE = 8,
+  /* Attention with joint lists: the time that such a tile takes for some keys, as a percentage of the time that a tile
+   * of the variant for single block rows takes for as many. */
+  SPARSEC_PLAN_COST_JOINT_ROWS = 9,
 } sparsec_plan_cost_key_t;
 
 /*

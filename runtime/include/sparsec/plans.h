@@ -30,9 +30,9 @@ typedef struct sparsec_allocator_s {
 typedef enum sparsec_plan_flag_e {
   /* The pattern of the launches is that of the plan: its index arrays have the same contents in every launch, wherever
    * they are. The plan may then hold the pattern in another order, in windows of block rows that share what they load
-   * (see SPARSEC_PLAN_WINDOW_ROWS and SPARSEC_PLAN_STAGE_OFFSETS), for the variants that can use it. Launches that
-   * check their lists, and launches on the host, refuse other contents. Other launches with other contents give wrong
-   * results. Values may change. */
+   * (see SPARSEC_PLAN_WINDOW_ROWS and SPARSEC_PLAN_STAGE_OFFSETS), or in joint lists of two block rows of attention
+   * (SPARSEC_PLAN_JOINT_RANGES), for the variants that can use it. Launches that check their lists, and launches on the
+   * host, refuse other contents. Other launches with other contents give wrong results. Values may change. */
   SPARSEC_PLAN_STATIC_PATTERN = 1,
   /* Makes the plan in less time: block rows share windows in their own order, and the lists of tiles of products are
    * made in rounds, which level the loads a little less. */
