@@ -462,7 +462,8 @@ class Kernel:
                 if len(plans) == _MOST_PLANS:
                     del plans[next(iter(plans))]
                 # The index of a transpose, and pairs of blocks, cannot follow changes of the lists.
-                flags = _STATIC_PATTERN if info.takes_transpose or info.multiplies_blocks else 0
+                is_static = info.takes_transpose or info.multiplies_blocks or getattr(first, "static", False)
+                flags = _STATIC_PATTERN if is_static else 0
                 plans[key] = self._make_plan(native, inputs.device, known, inputs.stream, flags)
             return plans[key]
 

@@ -26,7 +26,8 @@ class BlockLists(Protocol):
     """The key blocks that each query block visits, in int32 arrays of NumPy, torch or another library.
 
     A list belongs to each batch, head and query block, in this order. The object is hashed by its identity and has weak
-    references, because plans live as long as it does. Its attributes stay the same; the contents of arrays may change.
+    references, because plans live as long as it does. Its attributes stay the same; the contents of arrays may change,
+    unless it has an attribute `static` that is true.
 
     Attributes:
         queries, keys: numbers of queries and keys.

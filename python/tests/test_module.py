@@ -377,6 +377,20 @@ def test_plans_of_many_sizes_are_not_kept(compile_host):
     assert depths == list(range(4, kernel._MOST_PLANS + 4))
 
 
+@pytest.mark.parametrize("static", [True, False])
+def test_static_lists_of_attention_stay_as_they_are(compile_host, static):
+    attention = compile_host(ATTENTION)["attention"]
+    q, k, v = dense((1, 2, 150, 64)), dense((1, 2, 300, 64), seed=2), dense((1, 2, 300, 64), seed=3)
+    lists = pattern(static=static)
+    attention(q, k, v, lists)
+    lists.full_indices[0] = 1
+    if not static:
+        attention(q, k, v, lists)
+        return
+    with pytest.raises(sparsec.InvalidArgument, match="argument 3 'p': plan is for other index arrays"):
+        attention(q, k, v, lists)
+
+
 def test_attention_without_pattern_has_one_plan(compile_host):
     text = re.sub(r",\s+%p: !sparsec.pattern<64x128>", "", ATTENTION)
     text = text.replace(" pattern(%p)", "").replace(", !sparsec.pattern<64x128>)", ")")

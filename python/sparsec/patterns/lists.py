@@ -32,6 +32,8 @@ class BlockLists:
         full_indices, partial_indices: [batches, heads, block rows, capacity], int32: each list begins with that many
             block columns.
         padded: the encoding: every list has room for `capacity` entries.
+        static: the contents stay the same as long as the object lives, so that the plans that calls make may hold them
+            in another order. Other contents then give wrong results on a GPU; the host refuses them.
     """
 
     queries: int
@@ -42,6 +44,7 @@ class BlockLists:
     partial_starts: Any
     partial_indices: Any
     padded: bool = True
+    static: bool = False
 
     @classmethod
     def from_states(cls, states: Array, queries: int, keys: int, block: tuple[int, int]) -> BlockLists:
