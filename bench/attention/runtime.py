@@ -5,6 +5,7 @@ import sys
 
 KIND_DENSE, KIND_PATTERN, INDEX_ARRAYS = 2, 4, 1  # launch_info.h
 PLACE_UNKNOWN = -2  # runtime.h
+STATIC_PATTERN = 1  # plans.h
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "int32": 6}
 
 
@@ -78,6 +79,7 @@ class Runtime:
             if argument.kind == KIND_PATTERN and not with_lists:
                 argument.kind = 0  # open
         options = PlanOptions(ctypes.sizeof(PlanOptions), ctypes.addressof(array), len(array))
+        options.flags = STATIC_PATTERN if with_lists else 0
         self.call("sparsec_plan_create", kernel, ctypes.byref(options), ctypes.byref(plan))
         return plan
 
