@@ -74,7 +74,8 @@ constexpr RefillStep refillSteps[] = {
 
 /// The lists of tiles, from what the tile rows cost now. After all other steps: rows may be windows, or those of an
 /// index.
-Status refillLists(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, void *stream) {
+Status refillLists(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, const sparsec_blocks_t &matrix,
+                   void *stream) {
   const sparsec_kernel_s &kernel = *plan.kernel;
   for (size_t i = 0; i < plan.variants.size(); ++i) {
     const Variant &variant = kernel.variants[i];
@@ -83,9 +84,12 @@ Status refillLists(const sparsec_plan_s &plan, const sparsec_argument_t *argumen
       continue;
     const TileGrid grid = tileGridOf(kernel, *variant.first().info, plan.problem, part.windows);
     const uint32_t columnCost = part.windows != 0 ? kernel.planCost(*variant.info, SPARSEC_PLAN_COST_COLUMN) : 0;
-    const int64_t numbers[SPARSEC_LIST_NUMBERS] = {grid.tileRows, grid.panels, part.workers,
-                                                   kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD),
-                                                   columnCost};
+    const PanelLimits limits =
+        operationOf(kernel).panelLimits({kernel, *variant.info, *variant.first().info, grid, part.workers,
+                                         int64_t(matrix.block_rows) * matrix.block_columns, plan.problem.depth});
+    const int64_t numbers[SPARSEC_LIST_NUMBERS] = {
+        grid.tileRows, grid.panels, part.workers,      kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD),
+        columnCost,    limits.most, limits.blocksOfOne};
     StageLaunch launch = {kernel, *kernel.auxiliary(SPARSEC_AUXILIARY_WRITE_LISTS), /*variant=*/nullptr, arguments};
     launch.plan = &part;
     launch.numbers = numbers;
@@ -110,7 +114,7 @@ Status refillOnGpu(const sparsec_plan_s &plan, const sparsec_argument_t *argumen
       SPARSEC_RETURN_IF_ERROR(launchAuxiliary(launch, /*inputs=*/{}, tiles, stream));
     }
   }
-  return refillLists(plan, arguments, stream);
+  return refillLists(plan, arguments, blocksOf(*matrix), stream);
 }
 
 } // namespace

@@ -35,6 +35,17 @@ struct TileListRequest {
   const Streams *streams;         // the same of a variant that takes streams
 };
 
+/// A variant of a product whose sizes are known: the input of an operation that says how many panels run at once.
+struct PanelRequest {
+  const sparsec_kernel_s &kernel;
+  const sparsec_variant_info_t &variant;
+  const sparsec_stage_info_t &stage;
+  TileGrid grid;
+  int64_t workers;
+  int64_t elementsOfBlock;
+  int64_t depth; // K
+};
+
 /// The rows [begin, end) of the results, as the reference counts them.
 struct RowRange {
   int64_t begin, end;
@@ -102,6 +113,8 @@ struct Operation {
   /// Lists in which tiles are cut along K, for a variant that takes them; empty where whole tiles are as fast. Null
   /// where an operation has no such variants.
   CutLists (*cutLists)(const TileListRequest &request) = nullptr;
+  /// How many panels run at once in the lists that refills write. Null where an operation has no such lists.
+  PanelLimits (*panelLimits)(const PanelRequest &request) = nullptr;
   Reference *reference;
 };
 

@@ -71,14 +71,18 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
-OperandBytes operandBytes(const TileListRequest &request) {
-  const MatrixRows &matrix = *request.matrix;
-  const BlockPattern &pattern = matrix.pattern;
+/// Those of a matrix of so many blocks.
+OperandBytes operandBytes(const PanelRequest &request, int64_t blocks) {
   const auto elementBytes = double(dtypeBytes(request.kernel.argument(request.kernel.of(SPARSEC_SPMM_MATRIX)).dtype));
-  return {elementBytes * double(pattern.count()) * double(matrix.rowsOfBlock * matrix.columnsOfBlock) /
-              double(request.grid.tileRows),
-          elementBytes * double(panelColumns(request.kernel, request.stage)) *
-              double(pattern.blockColumns * matrix.columnsOfBlock)};
+  return {elementBytes * double(blocks) * double(request.elementsOfBlock) / double(request.grid.tileRows),
+          elementBytes * double(panelColumns(request.kernel, request.stage)) * double(request.depth)};
+}
+
+PanelRequest panelRequest(const TileListRequest &request) {
+  const MatrixRows &matrix = *request.matrix;
+  return {request.kernel, request.variant, request.stage,
+          request.grid,   request.workers, matrix.rowsOfBlock * matrix.columnsOfBlock,
+          matrix.depth};
 }
 
 /// The number of tile rows in a group of streams, or 0 for no groups: that of panelsOfFewestBytes(). Where one group
@@ -86,18 +90,22 @@ OperandBytes operandBytes(const TileListRequest &request) {
 int64_t groupRowsOfStreams(const TileListRequest &request) {
   if (request.matrix->pattern.count() == 0)
     return 0;
-  const int64_t rows =
-      std::llround(double(request.workers) / panelsOfFewestBytes(request.workers, operandBytes(request)));
+  const OperandBytes bytes = operandBytes(panelRequest(request), request.matrix->pattern.count());
+  const int64_t rows = std::llround(double(request.workers) / panelsOfFewestBytes(request.workers, bytes));
   return 3 * rows <= 2 * request.grid.tileRows ? std::max<int64_t>(rows, 1) : 0;
 }
 
-/// The panels that run at the same time: one where tiles stay together in units of several panels.
-int64_t panelsAtOnce(const TileListRequest &request, int64_t panelsPerUnit) {
+PanelLimits panelLimits(const PanelRequest &request) {
   const uint32_t percentage = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_PANEL_CACHE);
-  if (request.matrix->pattern.count() == 0 || panelsPerUnit != 1 || percentage == 0)
-    return 1;
+  if (percentage == 0 || request.depth == 0)
+    return {};
   const double roomBytes = percentage / 100.0 * request.kernel.module->device->l2Bytes;
-  return choosePanelsAtOnce(request.workers, operandBytes(request), roomBytes);
+  return runtime::panelLimits(request.workers, operandBytes(request, /*blocks=*/1), request.grid.panels, roomBytes);
+}
+
+/// Windows in rounds run one panel at a time: two took up to 1 % more (bench/notes/panels-at-once.md).
+PanelLimits panelLimitsOfRounds(const PanelRequest &request) {
+  return hasWindowsOfBlocks(request.variant) ? PanelLimits() : panelLimits(request);
 }
 
 /// Windows are never in groups of tile rows: the rows of a nearly dense pattern share columns already.
@@ -123,13 +131,17 @@ TileListInput listInput(const TileListRequest &request) {
 
 TileLists tileLists(const TileListRequest &request) {
   TileListInput input = listInput(request);
-  if (request.inRounds)
+  const int64_t blocks = request.matrix->pattern.count();
+  if (request.inRounds) {
+    input.panelsAtOnce = choosePanelsAtOnce(panelLimitsOfRounds(panelRequest(request)), blocks);
     return makeRoundLists(input);
+  }
   input.panelsPerUnit = panelsPerUnit(request);
   // Periodic lists, which serve every width, have no groups.
   if (request.streams && request.isStatic)
     input.groupRows = groupRowsOfStreams(request);
-  input.panelsAtOnce = panelsAtOnce(request, input.panelsPerUnit);
+  if (input.panelsPerUnit == 1)
+    input.panelsAtOnce = choosePanelsAtOnce(panelLimits(panelRequest(request)), blocks);
   return makeTileLists(input);
 }
 
@@ -168,6 +180,7 @@ constexpr Operation spmmOperation = {
     .tileLists = tileLists,
     .periodicLists = periodicLists,
     .cutLists = cutLists,
+    .panelLimits = panelLimitsOfRounds,
     .reference = runSpmmReference,
 };
 

@@ -13,7 +13,10 @@ namespace {
 /// The order of all tiles, by the rank of their rows: 0 is that of the costliest row.
 class TileOrder {
 public:
-  explicit TileOrder(const TileListInput &input) : panels(input.grid.panels), rows(input.rowCosts.size()) {
+  explicit TileOrder(const TileListInput &input)
+      : panels(input.grid.panels), atOnce(input.panelsAtOnce), rows(input.rowCosts.size()) {
+    const int64_t ofLastRounds = std::max<int64_t>(lastRounds * input.workers / input.grid.tileRows, 1);
+    lastGroup = std::max<int64_t>(panels - ofLastRounds, 0) / atOnce;
     std::iota(rows.begin(), rows.end(), 0);
     auto costOf = [&](uint32_t row) { return input.rowCosts[row]; };
     std::stable_sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return costOf(a) > costOf(b); });
@@ -29,14 +32,23 @@ public:
   Place at(int64_t position) const {
     const int64_t heavyTiles = heavyRows * panels;
     if (position < heavyTiles)
-      return {uint32_t(position % heavyRows), uint32_t(position / heavyRows)};
-    const int64_t lightRows = int64_t(rows.size()) - heavyRows, light = position - heavyTiles;
-    return {uint32_t(heavyRows + light % lightRows), uint32_t(light / lightRows)};
+      return inPart(position, 0, heavyRows);
+    return inPart(position - heavyTiles, heavyRows, int64_t(rows.size()) - heavyRows);
   }
   uint32_t rowOf(const Place &place) const { return rows[place.rank]; }
 
 private:
-  int64_t panels, heavyRows = 0;
+  /// The place of a tile of so many rows, of which `firstRank` is the first one.
+  Place inPart(int64_t position, int64_t firstRank, int64_t rowCount) const {
+    const int64_t group = std::min(position / (rowCount * atOnce), lastGroup), firstPanel = group * atOnce;
+    const int64_t panelsOfGroup = group == lastGroup ? panels - firstPanel : atOnce;
+    const int64_t inGroup = position - firstPanel * rowCount;
+    return {uint32_t(firstRank + inGroup / panelsOfGroup), uint32_t(firstPanel + inGroup % panelsOfGroup)};
+  }
+
+  static constexpr int64_t lastRounds = 2;
+  int64_t panels, atOnce, heavyRows = 0;
+  int64_t lastGroup;          // the number of the last group of panels
   std::vector<uint32_t> rows; // by rank
 };
 
@@ -83,6 +95,7 @@ TileLists makeRoundLists(const TileListInput &input) {
     }
   }
   lists.balance = balanceOf(loadsOf(lists, input.rowCosts));
+  lists.panelsAtOnce = input.panelsAtOnce;
   return lists;
 }
 

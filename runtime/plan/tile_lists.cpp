@@ -325,8 +325,17 @@ double panelsOfFewestBytes(int64_t workers, const OperandBytes &bytes) {
   return std::sqrt(double(workers) * bytes.blocksOfRow / bytes.panel);
 }
 
-int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, double roomBytes) {
-  return std::max<int64_t>(int64_t(std::min(panelsOfFewestBytes(workers, bytes), roomBytes / bytes.panel)), 1);
+PanelLimits panelLimits(int64_t workers, const OperandBytes &ofOneBlock, int64_t panels, double roomBytes) {
+  const double blocks = ofOneBlock.panel / (double(workers) * ofOneBlock.blocksOfRow);
+  return {int64_t(std::clamp(roomBytes / ofOneBlock.panel, 1.0, double(panels))),
+          int64_t(std::ceil(std::clamp<double>(blocks, 1, INT32_MAX)))};
+}
+
+int64_t choosePanelsAtOnce(const PanelLimits &limits, int64_t blocks) {
+  int64_t panels = 1;
+  while (panels < limits.most && (panels + 1) * (panels + 1) * limits.blocksOfOne <= blocks)
+    ++panels;
+  return panels;
 }
 
 std::vector<Tile> orderOfTiles(const TileListInput &input) {

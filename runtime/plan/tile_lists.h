@@ -35,8 +35,18 @@ struct OperandBytes {
 /// these rows once, and the sum for each tile is least where both are as many bytes.
 double panelsOfFewestBytes(int64_t workers, const OperandBytes &bytes);
 
-/// The same, rounded down, but no more panels than `roomBytes` of the L2 cache keep; at least 1.
-int64_t choosePanelsAtOnce(int64_t workers, const OperandBytes &bytes, double roomBytes);
+/// How many panels run at once, for matrices of one size and any number of blocks. The numbers are whole, so that a GPU
+/// chooses as the host does: each is 1 to INT32_MAX.
+struct PanelLimits {
+  int64_t most = 1;        // panels that the L2 cache keeps, at most all
+  int64_t blocksOfOne = 1; // panelsOfFewestBytes() is 1 for so many blocks, and p for p * p times as many; rounded up
+};
+
+/// `ofOneBlock` are the bytes for a matrix of one block, `roomBytes` those of the L2 cache for panels.
+PanelLimits panelLimits(int64_t workers, const OperandBytes &ofOneBlock, int64_t panels, double roomBytes);
+
+/// panelsOfFewestBytes() within the limits, rounded down.
+int64_t choosePanelsAtOnce(const PanelLimits &limits, int64_t blocks);
 
 /// The costs of tile rows that lie in block rows, in steps: a block takes `chunksPerBlock` steps. See
 /// SPARSEC_PLAN_COST_TILE_OVERHEAD. The array is in host memory.

@@ -69,6 +69,11 @@ public:
             createPlan(kernel, launch.arguments, /*stream=*/nullptr, SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST)),
         half(device, firstMatrix()) {}
 
+  void runRefills() {
+    refillTwice(/*stream=*/nullptr);
+    expectSameSections(device, refilled, expected);
+  }
+
   void run() {
     launch.run(expected.get());
     std::vector<char> bits = launch.resultBytes();
@@ -134,6 +139,11 @@ private:
 void checkRefill(sparsec_device_t device, sparsec_kernel_t kernel, const RefilledLaunch &launch) {
   SCOPED_TRACE("with a plan that is refilled");
   RefillCheck(device, kernel, launch).run();
+}
+
+void checkRefilledSections(sparsec_device_t device, sparsec_kernel_t kernel, const RefilledLaunch &launch) {
+  SCOPED_TRACE("with a plan that is refilled");
+  RefillCheck(device, kernel, launch).runRefills();
 }
 
 } // namespace sparsec::device_test

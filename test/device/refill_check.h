@@ -37,6 +37,9 @@ template <typename Arguments> RefilledLaunch refilledLaunch(Arguments &arguments
 /// wrong or have other bits.
 void checkRefill(sparsec_device_t device, sparsec_kernel_t kernel, const RefilledLaunch &launch);
 
+/// The same of the sections alone: nothing but refills is launched. `launch` needs no functions.
+void checkRefilledSections(sparsec_device_t device, sparsec_kernel_t kernel, const RefilledLaunch &launch);
+
 } // namespace sparsec::device_test
 
 #endif // SPARSEC_TEST_DEVICE_REFILL_CHECK_H

@@ -34,6 +34,8 @@ private:
   void runPacked(KernelArguments &arguments);
   void runQuantize(const Shape &shape, PatternKind pattern);
   void runCut();
+  void runManyTiles();
+  int64_t multiprocessors();
 };
 
 const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
@@ -196,15 +198,19 @@ DeviceBuffer poisonedWorkspace(sparsec_device_t device, const Plan &plan) {
   return uploadArray(device, contents);
 }
 
+int64_t SpmmTest::multiprocessors() {
+  auto ofDevice = sized<sparsec_device_info_t>();
+  check(sparsec_device_info(device(), &ofDevice));
+  return ofDevice.multiprocessors;
+}
+
 /// Tiles that are cut along K, several launches with the same workspace, and whole tiles without it.
 void SpmmTest::runCut() {
   const std::optional<size_t> variant = findCutVariant(kernel);
   if (HasFatalFailure() || !variant)
     return;
   const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
-  auto ofDevice = sized<sparsec_device_info_t>();
-  check(sparsec_device_info(device(), &ofDevice));
-  const int64_t workers = ofDevice.multiprocessors / int64_t(stage.cluster);
+  const int64_t workers = multiprocessors() / int64_t(stage.cluster);
   if (workers < 2)
     return;
   const Shape shape =
@@ -234,6 +240,19 @@ void SpmmTest::runCut() {
       << "a flag is left";
 }
 
+/// Lists of many tiles for many workers, with several panels at once. A simulator makes them as fast as short ones.
+void SpmmTest::runManyTiles() {
+  const Shape shape = manyTilesShape(record.blockRows, record.blockColumns);
+  if (subset == Subset::All)
+    return runCase(shape, PatternKind::Random);
+  if (HasFatalFailure() || subset != Subset::Simulator || multiprocessors() < 64)
+    return;
+  auto problem =
+      getProblem(record.dtype, record.blockRows, record.blockColumns, shape, PatternKind::Random, scaleKindsOf(kernel));
+  KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
+  checkRefilledSections(device(), kernel, refilledLaunch(arguments));
+}
+
 void SpmmTest::runCases() {
   for (const Shape &shape : subset == Subset::Simulator
                                 ? shapesOfUnits(record.blockRows, record.blockColumns)
@@ -252,8 +271,7 @@ void SpmmTest::runCases() {
     if (scaleKindsOf(kernel).ofX)
       runCase(deepShape(record.blockRows, record.blockColumns), pattern);
   runCut();
-  if (subset == Subset::All)
-    runCase(manyTilesShape(record.blockRows, record.blockColumns), PatternKind::Random);
+  runManyTiles();
 }
 
 } // namespace

@@ -34,8 +34,9 @@
 // CHECK: red.global.add.u32
 // CHECK-LABEL: llvm.func @transposed_write_lists(
 // CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<write_lists>
-// The numbers of tile rows, panels and workers, the costs, the sizes of windows, where the lists begin, and the lists.
-// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = number>, #sparsec.parameter<kind = number, index = 1>, #sparsec.parameter<kind = number, index = 2>, #sparsec.parameter<kind = number, index = 3>, #sparsec.parameter<kind = number, index = 4>, #sparsec.parameter<kind = plan_section, index = 25>, #sparsec.parameter<kind = plan_section>, #sparsec.parameter<kind = plan_section, index = 1>]
+// The numbers of tile rows, panels and workers, the costs, the sizes of windows, and where the lists begin; what limits
+// the panels at once, M and the begins of rows, which say how many blocks there are; and the lists.
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = number>, #sparsec.parameter<kind = number, index = 1>, #sparsec.parameter<kind = number, index = 2>, #sparsec.parameter<kind = number, index = 3>, #sparsec.parameter<kind = number, index = 4>, #sparsec.parameter<kind = plan_section, index = 25>, #sparsec.parameter<kind = plan_section>, #sparsec.parameter<kind = number, index = 5>, #sparsec.parameter<kind = number, index = 6>, #sparsec.parameter<kind = size, index = 1>, #sparsec.parameter<kind = plan_section, index = 14>, #sparsec.parameter<kind = plan_section, index = 1>]
 // CHECK-SAME: sparsec.tile_m = 1024 : i64, sparsec.tile_n = 4096 : i64
 // CHECK: red.shared.add.u32
 

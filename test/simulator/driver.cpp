@@ -110,8 +110,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     *value = device().multiprocessors;
     return CUDA_SUCCESS;
-  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: // there is none
-    *value = 0;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: // there is none; plans are those of an H100
+    *value = 50 << 20;
     return CUDA_SUCCESS;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
     *value = device().capability / 10;

@@ -107,13 +107,24 @@ TEST(TileLists, PanelsAtOnceReadTheFewestBytes) {
       EXPECT_LT(bytesOf(best), bytesOf(1.01 * best));
       EXPECT_LT(bytesOf(best), bytesOf(best / 1.01));
     }
+}
+
+TEST(TileLists, LimitsOfPanelsAreThoseOfTheFewestBytesAndOfTheCache) {
   constexpr double large = 1e9;
-  EXPECT_EQ(choosePanelsAtOnce(64, {1, 4}, large), 4);
-  EXPECT_EQ(choosePanelsAtOnce(63, {1, 4}, large), 3) << "rounded down: 3.97";
-  EXPECT_EQ(choosePanelsAtOnce(1, {1, 4}, large), 1);
-  EXPECT_EQ(choosePanelsAtOnce(64, {100, 7}, 14), 2);
-  EXPECT_EQ(choosePanelsAtOnce(64, {100, 7}, 13.9), 1);
-  EXPECT_EQ(choosePanelsAtOnce(64, {100, 7}, 0), 1);
+  // A block has 1 byte for each of the tile rows: with 64 workers 10 blocks are as many bytes as one panel.
+  const PanelLimits limits = panelLimits(64, {1, 640}, 100, large);
+  EXPECT_EQ(limits.most, 100);
+  EXPECT_EQ(limits.blocksOfOne, 10);
+  for (double blocks : {10, 39, 40, 89, 90, 5000})
+    EXPECT_EQ(choosePanelsAtOnce(limits, int64_t(blocks)), int64_t(panelsOfFewestBytes(64, {blocks, 640})));
+  EXPECT_EQ(choosePanelsAtOnce(limits, 0), 1);
+  EXPECT_EQ(choosePanelsAtOnce(limits, INT32_MAX), 100);
+  EXPECT_EQ(panelLimits(64, {1, 7}, 100, 14).most, 2);
+  EXPECT_EQ(panelLimits(64, {1, 7}, 100, 13.9).most, 1);
+  EXPECT_EQ(panelLimits(64, {1, 7}, 100, 0).most, 1);
+  EXPECT_EQ(panelLimits(64, {1, 7}, 1, 14).most, 1) << "one panel is all there is";
+  EXPECT_EQ(panelLimits(64, {1, 7}, 100, 14).blocksOfOne, 1) << "less than a block";
+  EXPECT_EQ(panelLimits(1, {1e-3, 1e9}, 100, large).blocksOfOne, INT32_MAX);
 }
 
 TEST(TileLists, NearlyDensePatternsGoInGroupsOf16Rows) {

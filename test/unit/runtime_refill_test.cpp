@@ -89,9 +89,9 @@ TEST(RefillImage, ListsAreThoseOfProducts) {
   EXPECT_OK(parse(plain));
   plain.parameters.back().index = SPARSEC_PLAN_STEPS;
   EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE,
-                "parameter 6 of the writer of lists is plan section 8, which is not required");
+                "parameter 8 of the writer of lists is plan section 8, which is not required");
   plain.parameters.back() = {SPARSEC_SOURCE_NUMBER, SPARSEC_LIST_NUMBERS, 0, 0};
-  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE, "parameter 6 of the writer of lists is number 5 of 5");
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE, "parameter 8 of the writer of lists is number 7 of 7");
   LaunchInfoBuilder sampled = cudaSampled();
   addListWriter(sampled, 4, 2);
   EXPECT_STATUS(parse(sampled), SPARSEC_STATUS_INVALID_IMAGE, "the writer of lists expects a GPU and a product");
@@ -327,7 +327,7 @@ TEST_F(RefilledPlan, ListsOfBlockRowsHaveNoWindows) {
   ASSERT_EQ(fake.launches.size(), 1u);
   const FakeLaunch &lists = fake.launches.back();
   const std::vector<uint64_t> numbers(lists.words.begin(), lists.words.begin() + SPARSEC_LIST_NUMBERS);
-  EXPECT_EQ(numbers, (std::vector<uint64_t>{5, 2, 10, 2, 0})) << "and the costs of the image";
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{5, 2, 10, 2, 0, 1, 1})) << "and the costs of the image";
   EXPECT_EQ(lists.words[SPARSEC_LIST_NUMBERS + 1],
             reinterpret_cast<uintptr_t>(plan->variants[0].sections[SPARSEC_PLAN_TILES]));
 }
@@ -364,6 +364,70 @@ TEST_F(RefilledPlan, FastPlansHaveTheListsOfRefills) {
     EXPECT_EQ(tiles[i].panel, expected.tiles[i].panel) << i;
   }
   EXPECT_EQ(planInfo().balance, expected.balance);
+}
+
+/// A cluster has panels of 64 x 512 elements of X, 64 KiB: five of them fit in .35 of the cache.
+class RefilledPlanWithL2Cache : public RefilledPlan {
+protected:
+  void SetUp() override { fake.l2Bytes = 1 << 20; }
+
+  /// Loads the image, whose first variant may fill .35 of the cache. The matrix has 96 block rows of a block.
+  void loadWithPanels(LaunchInfoBuilder info, int parameterCount) {
+    sparsec_variant_info_t &variant = info.variants.front();
+    const auto costs = info.planCosts.begin() + variant.plan_cost_first;
+    const std::vector<sparsec_plan_cost_info_t> own(costs, costs + variant.plan_cost_count);
+    variant.plan_cost_first = uint32_t(info.planCosts.size());
+    info.planCosts.insert(info.planCosts.end(), own.begin(), own.end());
+    info.planCosts.push_back({SPARSEC_PLAN_COST_PANEL_CACHE, 35});
+    ++variant.plan_cost_count;
+    loadWithPattern(info, parameterCount);
+    setArguments(96 * 64, 64, 99 * 512);
+    setPattern(std::vector<std::vector<int32_t>>(96, {0}));
+  }
+
+  void loadBlockRows() {
+    LaunchInfoBuilder info = cudaLinear();
+    addListWriter(info, /*mostWorkers=*/66, /*mostTileRows=*/96);
+    loadWithPanels(info, SPARSEC_LIST_NUMBERS + 2);
+  }
+};
+
+/// With 66 workers 96 * 64 / (66 * 8) = 11.6 blocks of 8 KiB are as many bytes as a panel.
+TEST_F(RefilledPlanWithL2Cache, RefillsGetTheLimitsOfPanelsAtOnce) {
+  loadBlockRows();
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_STREQ(planInfo().reason, "lists for refills");
+  ASSERT_OK(refill(arguments));
+  std::vector<uint64_t> numbers = fake.launches.back().words;
+  numbers.resize(SPARSEC_LIST_NUMBERS);
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{96, 99, 66, 2, 0, 5, 12}));
+}
+
+TEST_F(RefilledPlanWithL2Cache, FastPlansHaveAsManyPanelsAtOnce) {
+  loadBlockRows();
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_STREQ(planInfo().reason, "lists of 2 panels at once: the costs of all tiles are known")
+      << "96 blocks are 2 * 2 * 12 and more, but not 3 * 3 * 12";
+  const std::vector<uint32_t> costs(96, 3);
+  const TileLists expected =
+      makeRoundLists({costs, {1, 96, 99}, 66, /*groupRows=*/0, /*panelsPerUnit=*/1, /*panelsAtOnce=*/2});
+  const std::vector<Tile> tiles = section<Tile>(SPARSEC_PLAN_TILES, expected.tiles.size());
+  for (size_t i = 0; i < tiles.size(); ++i)
+    EXPECT_TRUE(tiles[i].row == expected.tiles[i].row && tiles[i].panel == expected.tiles[i].panel) << i;
+}
+
+TEST_F(RefilledPlanWithL2Cache, WindowsRunOnePanelAtATime) {
+  LaunchInfoBuilder info = refilledLists(/*mostWorkers=*/66, /*mostTileRows=*/32);
+  // In place of the numbers of tile rows and panels.
+  sparsec_parameter_info_t *first = &info.parameters[info.stages.back().parameter_first];
+  first[0].index = SPARSEC_LIST_MOST_PANELS_AT_ONCE;
+  first[1].index = SPARSEC_LIST_BLOCKS_OF_ONE_PANEL;
+  loadWithPanels(info, 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  ASSERT_OK(refill(arguments));
+  EXPECT_EQ(fake.launches.back().words, (std::vector<uint64_t>{1, 1, 66}));
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_STREQ(planInfo().reason, "windows: 3.00 blocks per column; lists: the costs of all tiles are known");
 }
 
 TEST_F(RefilledPlan, TheIndexComesBeforeTheWindows) {

@@ -5,6 +5,7 @@
 #include "plan/round_lists.h"
 
 #include <gmock/gmock.h>
+#include <numeric>
 #include <random>
 
 using namespace sparsec::runtime;
@@ -13,9 +14,10 @@ namespace {
 
 using Tiles = std::vector<std::pair<uint32_t, uint32_t>>; // row, panel
 
-TileLists roundListsOf(const std::vector<uint32_t> &rowCosts, int64_t panels, int64_t workers) {
+TileLists roundListsOf(const std::vector<uint32_t> &rowCosts, int64_t panels, int64_t workers,
+                       int64_t panelsAtOnce = 1) {
   const TileGrid grid = {1, int64_t(rowCosts.size()), panels};
-  return makeRoundLists({rowCosts, grid, workers, /*groupRows=*/0, /*panelsPerUnit=*/1});
+  return makeRoundLists({rowCosts, grid, workers, /*groupRows=*/0, /*panelsPerUnit=*/1, panelsAtOnce});
 }
 
 Tiles tilesOfWorker(const TileLists &lists, size_t worker) {
@@ -36,7 +38,7 @@ std::vector<uint32_t> randomCosts(size_t rows, uint32_t seed, uint32_t least, ui
 TEST(RoundLists, EveryTileOnceInListsThatDifferByOne) {
   for (int64_t workers : {1, 3, 66, 132, 407})
     for (uint32_t most : {1u, 20u, 1000u}) {
-      const TileLists lists = roundListsOf(randomCosts(37, most, 1, most), 11, workers);
+      const TileLists lists = roundListsOf(randomCosts(37, most, 1, most), 11, workers, /*panelsAtOnce=*/1 + most % 7);
       ASSERT_EQ(lists.offsets.size(), size_t(workers + 1));
       Tiles all;
       for (int64_t worker = 0; worker < workers; ++worker) {
@@ -65,10 +67,37 @@ TEST(RoundLists, TheLeastLoadedWorkerGetsTheCostliestTile) {
 }
 
 TEST(RoundLists, EqualCostsGoByTheirNumbers) {
-  const TileLists lists = roundListsOf({3, 3}, 3, 2);
-  EXPECT_EQ(tilesOfWorker(lists, 0), (Tiles{{0, 0}, {0, 1}, {0, 2}}));
-  EXPECT_EQ(tilesOfWorker(lists, 1), (Tiles{{1, 0}, {1, 1}, {1, 2}}));
+  const TileLists lists = roundListsOf({3, 3, 3, 3}, 3, 4);
+  // Two rounds are two panels, the last ones.
+  EXPECT_EQ(tilesOfWorker(lists, 0), (Tiles{{0, 0}, {0, 1}, {2, 1}}));
+  EXPECT_EQ(tilesOfWorker(lists, 1), (Tiles{{1, 0}, {0, 2}, {2, 2}}));
+  EXPECT_EQ(tilesOfWorker(lists, 2), (Tiles{{2, 0}, {1, 1}, {3, 1}}));
+  EXPECT_EQ(tilesOfWorker(lists, 3), (Tiles{{3, 0}, {1, 2}, {3, 2}}));
   EXPECT_EQ(lists.balance, 1);
+}
+
+TEST(RoundLists, TilesOfARowFollowEachOtherInPanelsThatRunAtOnce) {
+  auto order = [](int64_t panels, int64_t panelsAtOnce) {
+    return tilesOfWorker(roundListsOf({10, 12, 11}, panels, /*workers=*/1, panelsAtOnce), 0);
+  };
+  EXPECT_EQ(order(2, 2), (Tiles{{1, 0}, {1, 1}, {2, 0}, {2, 1}, {0, 0}, {0, 1}}));
+  EXPECT_EQ(order(2, 5), order(2, 2));
+  EXPECT_EQ(order(3, 2), (Tiles{{1, 0}, {1, 1}, {2, 0}, {2, 1}, {0, 0}, {0, 1}, {1, 2}, {2, 2}, {0, 2}}));
+  EXPECT_EQ(roundListsOf({1, 2}, 3, 1, 2).panelsAtOnce, 2);
+}
+
+/// Two rows in six panels on four workers: the last four panels are the tiles of two rounds.
+TEST(RoundLists, TheLastPanelsHaveTheTilesOfTwoRounds) {
+  const TileLists lists = roundListsOf({5, 5}, 6, 4);
+  EXPECT_EQ(tilesOfWorker(lists, 0), (Tiles{{0, 0}, {0, 2}, {1, 2}}));
+  EXPECT_EQ(tilesOfWorker(lists, 3), (Tiles{{1, 1}, {0, 5}, {1, 5}}));
+}
+
+/// A round of all rows leaves as much uneven as the rows differ if loads were level before.
+TEST(RoundLists, TheLastRoundsLevelWhatOneMoreLeaves) {
+  std::vector<uint32_t> costs(32);
+  std::iota(costs.begin(), costs.end(), 100);
+  EXPECT_GE(roundListsOf(costs, 3, 32).balance, 0.99) << "one panel at a time leaves 0.96";
 }
 
 TEST(RoundLists, RowsOfMoreThanTwiceTheMiddleCostComeFirst) {

@@ -3,8 +3,8 @@
 // The lists of tiles of a plan that is refilled: makeRoundLists() in runtime/plan/round_lists.h says how tiles go to
 // workers, and makes the same lists. One CTA has all rounds, with a thread for every worker. What has to be sorted are
 // the rows, once, and in each round the workers by their loads and the tiles by their costs. Few are sorted at a time,
-// so that a thread counts who comes before its own one. The order of all tiles repeats the same rows for every panel:
-// how many tiles of a round come before one of them is a matter of numbers.
+// so that a thread counts who comes before its own one. The order of all tiles repeats the same rows for every group of
+// panels: how many tiles of a round come before one of them is a matter of numbers.
 
 #include "PlanLists.h"
 
@@ -33,11 +33,16 @@ public:
   void emit();
 
   static constexpr int64_t words = 2 * mostTileRows + 3 * mostWorkers + 1;
+  static constexpr int64_t lastRounds = 2; // whose tiles the last group of panels has
 
 private:
   /// Where a tile is: the rank of its row, its panel, and its place in its round.
   struct Tile {
     Value rank, panel, place;
+  };
+  /// Panels that run at once, and how many tiles of them are meant.
+  struct Group {
+    Value firstPanel, panels, tiles;
   };
 
   Value number(int64_t which) {
@@ -52,9 +57,12 @@ private:
   Value costOfBlocks(Value tileRow);
   Value costOfWindow(Value window);
   void begin();
+  void groupPanels();
   void sortRows();
   void countHeavyRows();
   void sortWorkers();
+  Group groupAt(Value count, Value rowsOfPart);
+  Value countOfLowerRank(Value count, Value rank, Value rowsOfPart);
   Tile tileAt(Value position, Value begin, Value end);
   void give(const Tile &tile);
   void runRounds();
@@ -64,6 +72,7 @@ private:
   Value costs, rows;         // words: the cost of every tile row, and the tile rows by rank
   Value loads, next, byLoad; // of every worker: its load, and where its next tile goes; and the workers by load
   Value heavyCount, heavyRows;
+  Value panelsAtOnce, lastGroup, panelsOfLastGroup;
 };
 
 } // namespace
@@ -115,6 +124,20 @@ void PlanLists::begin() {
   ptx::barrierCta(b);
 }
 
+/// As choosePanelsAtOnce() in runtime/plan, and the last group of panels that run at once.
+void PlanLists::groupPanels() {
+  Value most = number(SPARSEC_LIST_MOST_PANELS_AT_ONCE), ofOne = number(SPARSEC_LIST_BLOCKS_OF_ONE_PANEL);
+  Value blocks = index.start(index.blockRows()), one = b.i32(1);
+  auto mayBeMore = [&](ValueRange carried) {
+    Value next = b.add(carried[0], 1), forEach = b.divide(blocks, b.mul(next, next));
+    return b.logicalAnd(b.less(carried[0], most), b.less(b.sub(ofOne, 1), forEach));
+  };
+  panelsAtOnce = b.whileLoop({one}, mayBeMore, [&](ValueRange carried) { return Values{b.add(carried[0], 1)}; })[0];
+  Value ofLastRounds = larger(b.divide(b.mul(workers, lastRounds), tileRows), one);
+  lastGroup = b.divide(larger(b.sub(panels, ofLastRounds), b.i32(0)), panelsAtOnce);
+  panelsOfLastGroup = b.sub(panels, b.mul(lastGroup, panelsAtOnce));
+}
+
 void PlanLists::sortRows() {
   forEachOfThread(b.i32(0), tileRows, [&](Value tileRow) {
     Value rank =
@@ -142,27 +165,37 @@ void PlanLists::sortWorkers() {
   ptx::barrierCta(b);
 }
 
+/// Where the first `count` tiles of a part with so many rows end.
+PlanLists::Group PlanLists::groupAt(Value count, Value rowsOfPart) {
+  Value tiles = b.mul(rowsOfPart, panelsAtOnce), number = b.minimum(b.divide(count, tiles), lastGroup);
+  Value isLast = b.compare(arith::CmpIPredicate::eq, number, lastGroup);
+  return {b.mul(number, panelsAtOnce), b.select(isLast, panelsOfLastGroup, panelsAtOnce),
+          b.sub(count, b.mul(number, tiles))};
+}
+
+/// How many of these tiles have a lower rank in the part.
+Value PlanLists::countOfLowerRank(Value count, Value rank, Value rowsOfPart) {
+  const Group group = groupAt(count, rowsOfPart);
+  return b.add(b.mul(group.firstPanel, rank), b.minimum(group.tiles, b.mul(group.panels, rank)));
+}
+
 /// The tile at a position of the order, in the round of the positions from `begin` to `end`. The order has two parts:
-/// the heavy rows of all panels, then the others. A part is its rows again and again, so that of its first n tiles
-/// n / rows * r + min(n % rows, r) have a lower rank than r.
+/// the heavy rows of all panels, then the others. A part is its rows again and again, once for every group of panels,
+/// each time with the tiles of a row one after the other.
 PlanLists::Tile PlanLists::tileAt(Value position, Value begin, Value end) {
   Value heavyTiles = b.mul(heavyRows, panels), zero = b.i32(0);
   Value isHeavy = b.less(position, heavyTiles);
   Value rowsOfPart = b.select(isHeavy, heavyRows, b.sub(tileRows, heavyRows));
   Value firstOfPart = b.select(isHeavy, zero, heavyTiles);
-  Value inPart = b.sub(position, firstOfPart);
-  Value panel = b.divide(inPart, rowsOfPart), rank = b.modulo(inPart, rowsOfPart);
-  auto withLowerRank = [&](Value count) {
-    return b.add(b.mul(b.divide(count, rowsOfPart), rank), b.minimum(b.modulo(count, rowsOfPart), rank));
-  };
+  const Group group = groupAt(b.sub(position, firstOfPart), rowsOfPart);
+  Value rank = b.divide(group.tiles, group.panels);
+  Value panel = b.add(group.firstPanel, b.modulo(group.tiles, group.panels));
   Value first = larger(begin, firstOfPart);
-  Value roundBegin = b.sub(first, firstOfPart);
   Value roundEnd = b.sub(b.select(isHeavy, b.minimum(end, heavyTiles), end), firstOfPart);
-  Value lower = b.sub(withLowerRank(roundEnd), withLowerRank(roundBegin));
-  // Those of the same row in panels before this one.
-  Value firstPanel = b.divide(b.sub(b.add(roundBegin, b.sub(rowsOfPart, 1)), rank), rowsOfPart);
-  Value sameRow = b.sub(panel, firstPanel), ofOtherPart = b.sub(first, begin);
-  return {b.add(rank, b.select(isHeavy, zero, heavyRows)), panel, b.add(ofOtherPart, b.add(lower, sameRow))};
+  // Before it in the round are tiles of lower rank, and those of its row in panels before its own.
+  Value untilRound = countOfLowerRank(b.sub(first, firstOfPart), b.add(rank, 1), rowsOfPart);
+  Value before = b.sub(b.add(countOfLowerRank(roundEnd, rank, rowsOfPart), panel), untilRound);
+  return {b.add(rank, b.select(isHeavy, zero, heavyRows)), panel, b.add(b.sub(first, begin), before)};
 }
 
 /// A worker gets one tile of a round, so that no other thread changes its words.
@@ -196,6 +229,7 @@ void PlanLists::runRounds() {
 
 void PlanLists::emit() {
   begin();
+  groupPanels();
   sortRows();
   countHeavyRows();
   runRounds();

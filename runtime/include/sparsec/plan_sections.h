@@ -252,9 +252,12 @@ typedef enum sparsec_list_number_e {
   SPARSEC_LIST_WORKERS = 2,
   SPARSEC_LIST_TILE_OVERHEAD = 3, /* SPARSEC_PLAN_COST_TILE_OVERHEAD of the variant */
   SPARSEC_LIST_COLUMN_COST = 4,   /* SPARSEC_PLAN_COST_COLUMN; 0 for a variant without windows and streams */
+  /* So many panels run at once, at most: the largest p with p * p * BLOCKS_OF_ONE_PANEL stored blocks or less, or 1. */
+  SPARSEC_LIST_MOST_PANELS_AT_ONCE = 5,
+  SPARSEC_LIST_BLOCKS_OF_ONE_PANEL = 6,
 } sparsec_list_number_t;
 
-#define SPARSEC_LIST_NUMBERS 5
+#define SPARSEC_LIST_NUMBERS 7
 
 /* The machine kernels beside those of the variants. They write patterns, packed or converted values, and sections of
  * plans. */
