@@ -134,6 +134,8 @@ TileLists tileLists(const TileListRequest &request) {
   const int64_t blocks = request.matrix->pattern.count();
   if (request.inRounds) {
     input.panelsAtOnce = choosePanelsAtOnce(panelLimitsOfRounds(panelRequest(request)), blocks);
+    if (hasWindowsOfBlocks(request.variant))
+      input.lastRounds = 0; // as their panels
     return makeRoundLists(input);
   }
   input.panelsPerUnit = panelsPerUnit(request);

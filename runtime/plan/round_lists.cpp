@@ -15,7 +15,7 @@ class TileOrder {
 public:
   explicit TileOrder(const TileListInput &input)
       : panels(input.grid.panels), atOnce(input.panelsAtOnce), rows(input.rowCosts.size()) {
-    const int64_t ofLastRounds = std::max<int64_t>(lastRounds * input.workers / input.grid.tileRows, 1);
+    const int64_t ofLastRounds = std::max<int64_t>(input.lastRounds * input.workers / input.grid.tileRows, 1);
     lastGroup = std::max<int64_t>(panels - ofLastRounds, 0) / atOnce;
     std::iota(rows.begin(), rows.end(), 0);
     auto costOf = [&](uint32_t row) { return input.rowCosts[row]; };
@@ -46,7 +46,6 @@ private:
     return {uint32_t(firstRank + inGroup / panelsOfGroup), uint32_t(firstPanel + inGroup % panelsOfGroup)};
   }
 
-  static constexpr int64_t lastRounds = 2;
   int64_t panels, atOnce, heavyRows = 0;
   int64_t lastGroup;          // the number of the last group of panels
   std::vector<uint32_t> rows; // by rank

@@ -14,9 +14,9 @@ namespace sparsec::runtime {
 /// lists depend on the numbers of tiles and workers alone, and later rounds level what it leaves uneven.
 ///
 /// The order of the tiles is that of groups of `panelsAtOnce` panels, in each the rows by falling cost, and of a row
-/// the tiles of these panels one after the other. The last group has the tiles of two rounds at least, if there are so
-/// many: the last round then has the tiles that cost the least, so that loads differ by little. Rows of more than twice
-/// the cost of the middle one come first, in all panels: behind the others their tiles would end too late.
+/// the tiles of these panels one after the other. The last group has the tiles of `lastRounds` at least, if there are
+/// so many: the last round then has the tiles that cost the least, so that loads differ by little. Rows of more than
+/// twice the cost of the middle one come first, in all panels: behind the others their tiles would end too late.
 ///
 /// `groupRows` and `panelsPerUnit` of the input do not count.
 TileLists makeRoundLists(const TileListInput &input);

@@ -22,6 +22,7 @@ struct TileListInput {
   int64_t groupRows;        // tile rows of a group; 0: there are no groups
   int64_t panelsPerUnit;    // neighbouring panels of a tile row that stay together
   int64_t panelsAtOnce = 1; // units of this many panels run together, if there are no groups
+  int64_t lastRounds = 2;   // of makeRoundLists(), whose tiles run together
 };
 
 /// What a launch reads of the operands of a product, in bytes.

@@ -356,8 +356,13 @@ TEST_F(RefilledPlan, FastPlansHaveTheListsOfRefills) {
   setArguments(5 * 64, 4 * 64, 99 * 512);
   setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
-  const TileLists expected =
-      makeRoundLists({{100 * 5 + 200, 150 * 4 + 200}, {1, 2, 99}, 66, /*groupRows=*/0, /*panelsPerUnit=*/1});
+  const TileLists expected = makeRoundLists({{100 * 5 + 200, 150 * 4 + 200},
+                                             {1, 2, 99},
+                                             66,
+                                             /*groupRows=*/0,
+                                             /*panelsPerUnit=*/1,
+                                             /*panelsAtOnce=*/1,
+                                             /*lastRounds=*/0});
   const std::vector<Tile> tiles = section<Tile>(SPARSEC_PLAN_TILES, 198);
   for (size_t i = 0; i < tiles.size(); ++i) {
     EXPECT_EQ(tiles[i].row, expected.tiles[i].row) << i;

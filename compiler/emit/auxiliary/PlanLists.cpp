@@ -33,7 +33,6 @@ public:
   void emit();
 
   static constexpr int64_t words = 2 * mostTileRows + 3 * mostWorkers + 1;
-  static constexpr int64_t lastRounds = 2; // whose tiles the last group of panels has
 
 private:
   /// Where a tile is: the rank of its row, its panel, and its place in its round.
@@ -54,6 +53,8 @@ private:
   /// How many of the first `count` words come before word `own` in an order; equal ones do by their index.
   Value countBefore(Value words, Value count, Value own, llvm::function_ref<Value(Value other, Value own)> isBefore);
 
+  /// Whether tile rows are windows, and no rows of blocks.
+  bool haveWindows() { return context.schedule.getWalk() != Walk::blocks; }
   Value costOfBlocks(Value tileRow);
   Value costOfWindow(Value window);
   void begin();
@@ -111,9 +112,8 @@ Value PlanLists::costOfWindow(Value window) {
 
 void PlanLists::begin() {
   Value zero = b.i32(0);
-  const bool haveWindows = context.schedule.getWalk() != Walk::blocks;
   forEachOfThread(zero, tileRows, [&](Value tileRow) {
-    storeWord(costs, tileRow, haveWindows ? costOfWindow(tileRow) : costOfBlocks(tileRow));
+    storeWord(costs, tileRow, haveWindows() ? costOfWindow(tileRow) : costOfBlocks(tileRow));
   });
   Value offsets = planSection(SPARSEC_PLAN_TILE_OFFSETS);
   forEachOfThread(zero, workers, [&](Value worker) {
@@ -124,7 +124,8 @@ void PlanLists::begin() {
   ptx::barrierCta(b);
 }
 
-/// As choosePanelsAtOnce() in runtime/plan, and the last group of panels that run at once.
+/// As choosePanelsAtOnce() in runtime/plan, and the last group of panels that run at once: those of two rounds, but for
+/// windows.
 void PlanLists::groupPanels() {
   Value most = number(SPARSEC_LIST_MOST_PANELS_AT_ONCE), ofOne = number(SPARSEC_LIST_BLOCKS_OF_ONE_PANEL);
   Value blocks = index.start(index.blockRows()), one = b.i32(1);
@@ -133,6 +134,7 @@ void PlanLists::groupPanels() {
     return b.logicalAnd(b.less(carried[0], most), b.less(b.sub(ofOne, 1), forEach));
   };
   panelsAtOnce = b.whileLoop({one}, mayBeMore, [&](ValueRange carried) { return Values{b.add(carried[0], 1)}; })[0];
+  const int64_t lastRounds = haveWindows() ? 0 : 2;
   Value ofLastRounds = larger(b.divide(b.mul(workers, lastRounds), tileRows), one);
   lastGroup = b.divide(larger(b.sub(panels, ofLastRounds), b.i32(0)), panelsAtOnce);
   panelsOfLastGroup = b.sub(panels, b.mul(lastGroup, panelsAtOnce));
