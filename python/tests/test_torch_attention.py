@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention on torch CPU tensors, against FlexAttention in double precision."""
 
+import dataclasses
 import gc
 
 import numpy as np
@@ -292,6 +293,25 @@ def test_calls_are_repeated_and_lists_are_read_each_time(monkeypatch):
     assert (options(q, k, v, lists) - scores.softmax(-1) @ v.double()).abs().max() < 5e-3
     assert not launched
     assert expected.shape == own[0].shape
+
+
+def test_plans_are_static_where_lists_stay(monkeypatch):
+    flags = []
+    make = sparsec.Kernel._make_plan
+    monkeypatch.setattr(
+        sparsec.Kernel, "_make_plan", lambda *arguments: flags.append(arguments[-1]) or make(*arguments)
+    )
+    q, k, v = tensors(256, 256)
+    lists = patterns.causal().lists(256, block=64, device="cpu")
+    expected = st.attention(q, k, v, causal=True)
+    for pattern, is_static in (
+        (patterns.causal(), True),
+        (lists, False),
+        (dataclasses.replace(lists, static=True), True),
+    ):
+        flags.clear()
+        assert (st.attention(q, k, v, pattern=pattern, causal=True, block=64) - expected).abs().max() < 5e-3
+        assert flags == [sparsec.kernel._STATIC_PATTERN if is_static else 0]
 
 
 def test_lists_are_forgotten():

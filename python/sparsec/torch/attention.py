@@ -399,10 +399,11 @@ def _trace(
 def _lists(
     pattern: Any, block: tuple[int, int], mask_mod: Function, q: torch.Tensor, k: torch.Tensor, sequences: Sequences
 ) -> tuple[list[torch.Tensor | None], tuple[int, ...], Function]:
-    """The tensors of a pattern; queries and keys of its blocks and of itself; and the function for partial blocks.
+    """The tensors of a pattern, its form (see attention_operator), and the function for partial blocks.
 
-    Without a pattern there are no tensors and no sizes.
+    Without a pattern there are no tensors and no form. The lists that are made for a Pattern never change.
     """
+    is_pattern = isinstance(pattern, Pattern)
     if hasattr(pattern, "kv_num_blocks"):
         if mask_mod is not None:
             raise InvalidArgument("mask_mod and a BlockMask are given, which has a mask_mod of its own")
@@ -421,7 +422,8 @@ def _lists(
     tensors = [lists.full_starts, lists.full_indices, lists.partial_starts, lists.partial_indices]
     if any(each is not None and not isinstance(each, torch.Tensor) for each in tensors):
         raise InvalidArgument("pattern: expects lists of tensors, as lists(..., device=...) makes them")
-    return tensors, (lists.block[0], lists.block[1], lists.queries, lists.keys), mask_mod
+    is_static = int(is_pattern or getattr(lists, "static", False))
+    return tensors, (lists.block[0], lists.block[1], lists.queries, lists.keys, is_static), mask_mod
 
 
 def _made(

@@ -21,9 +21,9 @@ __all__ = ["attention"]
 
 # o and lse of q [B, H, Sq, D], k [B, Hkv, Skv, D] and v [B, Hkv, Skv, Dv]; lse is empty without has_lse. lists: starts
 # and indices of full and of partial blocks, of which a kind may be None; without a pattern there are none. form:
-# queries and keys of a block, then those of the lists. scale: None where the kernel has its own. sinks: None where it
-# has none. sequences: what the kernel takes of starts, lengths and a page table, with which q, k and v have other
-# shapes. captures: what the kernel takes behind these, in order.
+# queries and keys of a block, then those of the lists, and 1 if their contents never change, else 0. scale: None where
+# the kernel has its own. sinks: None where it has none. sequences: what the kernel takes of starts, lengths and a page
+# table, with which q, k and v have other shapes. captures: what the kernel takes behind these, in order.
 LIBRARY.define(
     "attention(Tensor q, Tensor k, Tensor v, Tensor?[] lists, SymInt[] form, float? scale, Tensor? sinks, "
     "Tensor[] sequences, Tensor[] captures, bool has_lse, str kernel) -> (Tensor, Tensor)",
@@ -64,10 +64,12 @@ class _Lists:
 
     def block_lists(self, form: Sequence[int]) -> BlockLists:
         """The lists, for kernels."""
-        block_queries, block_keys, queries, keys = form
+        block_queries, block_keys, queries, keys, is_static = form
         full_starts, full_indices, partial_starts, partial_indices = self._memory
         block = block_queries, block_keys
-        return BlockLists(queries, keys, block, full_starts, full_indices, partial_starts, partial_indices)
+        return BlockLists(
+            queries, keys, block, full_starts, full_indices, partial_starts, partial_indices, static=bool(is_static)
+        )
 
 
 _patterns: dict[int, _Lists] = {}  # by the identity of the first tensor that is not None
