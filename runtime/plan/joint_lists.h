@@ -22,9 +22,10 @@ struct JointListInput {
 /// The entry that fills up the last step of a list.
 inline constexpr uint32_t noJointBlock = SPARSEC_JOINT_ABSENT * 3;
 
-/// An entry has 24 bits for the number of a block. Kernels take the key 2^30 for one that no row sees.
-inline constexpr int64_t mostJointBlocks = int64_t(SPARSEC_JOINT_BLOCK_MASK) + 1, mostKeysOfJointLists = int64_t(1)
-                                                                                                         << 30;
+/// An entry has 24 bits for the number of a block.
+inline constexpr int64_t mostJointBlocks = int64_t(SPARSEC_JOINT_BLOCK_MASK) + 1;
+/// Kernels take this key for a block that a row does not see.
+inline constexpr int64_t mostKeysOfJointLists = int64_t(1) << 30;
 
 /// The key blocks of a step of a stage with joint lists.
 inline int64_t blocksOfJointStep(const sparsec_stage_info_t &stage, int64_t keyBlock) {
