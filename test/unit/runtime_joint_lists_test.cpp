@@ -42,6 +42,7 @@ public:
   std::vector<Entries> tiles(int64_t blocksOfStep = 1) const {
     const JointLists lists = join(blocksOfStep);
     std::vector<Entries> tiles;
+    tiles.reserve(lists.ranges.size());
     for (const JointRange &range : lists.ranges)
       tiles.emplace_back(lists.entries.begin() + range.begin, lists.entries.begin() + range.end);
     return tiles;
