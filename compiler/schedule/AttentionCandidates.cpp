@@ -138,8 +138,8 @@ std::vector<Schedule> sparsec::candidateSchedules(const AttentionDescription &pr
   return schedules;
 }
 
-/// Two tiles of 64 queries copy their keys twice. Three of them, as heads of 64 have, gain less than 2 % where they
-/// share copies, and wider heads have no room for the queries of two block rows (bench/notes/attention-joint-lists.md).
+/// Two tiles of 64 queries copy their keys twice. Three of them, as heads of 64 have, would gain 2 % at most, and wider
+/// heads were not measured (bench/notes/attention-joint-lists.md).
 std::vector<Schedule> sparsec::jointSchedules(const AttentionDescription &problem, const Chip &chip) {
   const int64_t rows = infoOf(MatrixInstruction::Wgmma).m;
   if (problem.queryBlock != rows || problem.mostColumns() <= 64 || problem.mostColumns() > 128)
