@@ -115,27 +115,29 @@ bool hasAuxiliary(ProgramOp program, AuxiliaryKind wanted) {
   return llvm::any_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), isWanted);
 }
 
+/// Whether no program of the kernel before this one has a schedule for which the condition holds.
+bool isFirst(ProgramOp program, llvm::function_ref<bool(ScheduleAttr schedule, LLVM::LLVMFuncOp function)> condition) {
+  auto comesBefore = [&](LLVM::LLVMFuncOp function) {
+    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+    return schedule && function->getAttr("sparsec.kernel") == program.getKernelAttr() && condition(schedule, function);
+  };
+  return llvm::none_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), comesBefore);
+}
+
 /// Whether this is the first program of the kernel whose tiles lie in blocks of the pattern or the matrix. Auxiliary
 /// kernels have its tiles.
 bool isFirstWithoutJointRows(ProgramOp program) {
-  auto isSuch = [](ScheduleAttr schedule) { return schedule.getWalk() != Walk::joint; };
-  auto comesFirst = [&](LLVM::LLVMFuncOp function) {
-    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
-    return schedule && isSuch(schedule) && function->getAttr("sparsec.kernel") == program.getKernelAttr();
-  };
-  auto functions = program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>();
-  return isSuch(program.getSchedule()) && llvm::none_of(functions, comesFirst);
+  auto hasOwnRows = [](ScheduleAttr schedule) { return schedule.getWalk() != Walk::joint; };
+  return hasOwnRows(program.getSchedule()) &&
+         isFirst(program, [&](ScheduleAttr schedule, LLVM::LLVMFuncOp) { return hasOwnRows(schedule); });
 }
 
 /// Whether no program of the kernel before this one had windows or streams of stored blocks: plans are refilled for the
 /// first one alone.
 bool isFirstWithWindows(ProgramOp program) {
-  auto hasWindows = [&](LLVM::LLVMFuncOp function) {
-    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
-    return schedule && schedule.getWalk() != Walk::blocks && !function->hasAttr("sparsec.packed") &&
-           function->getAttr("sparsec.kernel") == program.getKernelAttr();
-  };
-  return llvm::none_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), hasWindows);
+  return isFirst(program, [](ScheduleAttr schedule, LLVM::LLVMFuncOp function) {
+    return schedule.getWalk() != Walk::blocks && !function->hasAttr("sparsec.packed");
+  });
 }
 
 /// The machine kernels that write what the program reads from a plan. Packed values and cut tiles have plans of the

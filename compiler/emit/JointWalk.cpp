@@ -17,7 +17,7 @@ Value JointEntry::isPartial() {
   return b.compare(arith::CmpIPredicate::ne, b.bitAnd(ofRow, int64_t(SPARSEC_JOINT_PARTIAL)), b.i32(0));
 }
 
-/// A shift in place of a choice: most steps need no more than one instruction.
+/// The bit times a power of two is a shift. A choice would take a comparison and a selection.
 Value JointEntry::keyIfAbsent() {
   constexpr int64_t factor = keyBehindAll / SPARSEC_JOINT_ABSENT;
   static_assert(factor * SPARSEC_JOINT_ABSENT == keyBehindAll);

@@ -53,10 +53,6 @@ private:
   const sparsec_blocks_t *pattern;
 };
 
-} // namespace
-
-namespace {
-
 /// `costOf` gives the steps of a tile by its batch, its head and its number in the head. Panel 0 has the last one.
 template <typename CostOf> TileLists listTiles(const TileListRequest &request, const CostOf &costOf) {
   const TileGrid &grid = request.grid;

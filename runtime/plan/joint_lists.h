@@ -11,7 +11,7 @@
 
 namespace sparsec::runtime {
 
-/// What the lists are made from.
+/// The input of makeJointLists().
 struct JointListInput {
   const sparsec_blocks_t &pattern; // checked, with its lists in host memory
   KeyWindow window;

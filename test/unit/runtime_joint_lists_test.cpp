@@ -140,7 +140,7 @@ TEST(JointLists, RowsMayBeEmpty) {
   EXPECT_THAT(PatternOfLists(4, {{}, {}}).join().entries, ElementsAre(0));
 }
 
-/// What fills up a step is no block.
+/// An entry that fills up a step counts as no block.
 TEST(JointLists, ListsHaveWholeSteps) {
   const PatternOfLists pattern(8, {{0, 1, 2}, {0, 1, 2}, {4}, {5}});
   EXPECT_THAT(pattern.tiles(2), ElementsAre(ElementsAre(0, 1, 2, filling), ElementsAre(4 | firstRow, 5 | secondRow)));

@@ -457,7 +457,7 @@ TEST_F(DamagedJointPlan, BlocksOfEntries) {
   refusesEntry("entry 5 is of block 3, as another one of tile 0", 5, 3 | SPARSEC_JOINT_ABSENT);
 }
 
-/// What fills up a step is in the last one, and behind another entry.
+/// An entry that fills up a step is in the last step, and behind another entry.
 TEST_F(DamagedJointPlan, RowsOfEntries) {
   refusesEntry("entry 0 is in neither row", 0, noJointBlock);
   refusesEntry("entry 1 is in neither row", 1, noJointBlock);

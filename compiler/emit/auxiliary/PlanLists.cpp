@@ -39,7 +39,7 @@ private:
   struct Tile {
     Value rank, panel, place;
   };
-  /// Panels that run at once, and how many tiles of them are meant.
+  /// A group of panels that run at once, and how many of its tiles come before a position.
   struct Group {
     Value firstPanel, panels, tiles;
   };

@@ -141,8 +141,8 @@ typedef enum sparsec_plan_section_e {
    * (batch * heads + head) * n + j. The tiles of heads that share lists have the same entries. */
   SPARSEC_PLAN_JOINT_RANGES = 28,
   /* uint32[entries + 1]: the number of a key block, and bits of both rows (SPARSEC_JOINT_PARTIAL,
-   * SPARSEC_JOINT_ABSENT). A list has whole steps of tile_n / block columns entries, or of one. What fills up the last
-   * step is in neither row and has the number 0. The last entry is zero. */
+   * SPARSEC_JOINT_ABSENT). A list has whole steps of tile_n / block columns entries, or of one. An entry
+   * that fills up the last step is in neither row and has the number 0. The last entry is zero. */
   SPARSEC_PLAN_JOINT_BLOCKS = 29,
 } sparsec_plan_section_t;
 
