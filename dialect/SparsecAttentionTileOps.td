@@ -268,7 +268,8 @@ def Sparsec_JointListOp : Sparsec_Op<"joint_list", [Pure, Sparsec_NamesResults]>
   let description = [{
     The coordinates are the batch, the head and the first query of the tile. The sections `SPARSEC_PLAN_JOINT_RANGES`
     and `SPARSEC_PLAN_JOINT_BLOCKS` of the plan (`plan_sections.h`) hold the list: the key blocks that one of the two
-    block rows sees, in whole steps. `sparsec.joint_walk` visits them.
+    block rows sees, in whole steps. `sparsec.joint_walk` visits them. The last steps may be divided: the first block is
+    of the first block row alone, and the second one of the second row. Bit 31 of their entries is set.
 
     ```mlir
     %list = sparsec.joint_list %pattern[%batch, %head, %first] : !sparsec.pattern<64x64>

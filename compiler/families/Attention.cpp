@@ -72,13 +72,19 @@ public:
                                  SPARSEC_ATTENTION_RESULT};
     return !llvm::is_contained(rows, slot);
   }
-  std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView & /*kernel*/, const PlanCosts &costs,
+  std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView &kernel, const PlanCosts &costs,
                                                   const VariantShape &variant) const override {
     const auto overhead = uint32_t(costs.attentionTileOverhead);
     if (!variant.schedule || variant.schedule.getWalk() != Walk::joint)
       return {{SPARSEC_PLAN_COST_TILE_OVERHEAD, overhead}};
     // Their steps take twice as many keys, and a tile takes the same time beside them.
-    return {{SPARSEC_PLAN_COST_TILE_OVERHEAD, overhead / 2}, {SPARSEC_PLAN_COST_JOINT_ROWS, uint32_t(costs.jointRows)}};
+    std::vector<sparsec_plan_cost_info_t> all = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, overhead / 2},
+                                                 {SPARSEC_PLAN_COST_JOINT_ROWS, uint32_t(costs.jointRows)}};
+    if (int64_t(variant.schedule.getTileN()) == 2 * kernel.argumentIn(SPARSEC_ATTENTION_PATTERN).block_columns) {
+      all.push_back({SPARSEC_PLAN_COST_DIVIDED_STEP, uint32_t(costs.dividedStep)});
+      all.push_back({SPARSEC_PLAN_COST_DIVISION, uint32_t(costs.division)});
+    }
+    return all;
   }
 
 private:

@@ -31,6 +31,9 @@ struct PlanCosts {
   /// The time that a tile of attention with two block rows takes for some keys, as a percentage of that of a tile with
   /// one row beside another one.
   int64_t jointRows = 100;
+  /// The time of a divided step of two block rows, as a percentage of that of as many keys in tiles of one row, and
+  /// the time that a tile takes more if it has any.
+  int64_t dividedStep = 100, division = 0;
   /// A product that stores at least this percentage of the blocks is faster in groups of tile rows than in whole
   /// panels. 101: never.
   int64_t groupedDensity;

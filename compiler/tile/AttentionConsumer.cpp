@@ -55,6 +55,11 @@ private:
     Values values() const;
     static Progress of(ValueRange values);
   };
+  /// The keys of a step that a group multiplies: all, or in divided steps those of its own block row.
+  struct KeysOfStep {
+    Value keyView, valueView;
+    int64_t count;
+  };
   /// A tile after its last step.
   struct FinishedTile {
     Value keys, output, rows;
@@ -65,6 +70,7 @@ private:
 
   /// Groups with parts of the keys wait for memory, not for one another. Bounded scores lose up to 5 %.
   bool staggersGroups() { return schedule.getConsumersM() > 1 && !parts.isSplit && !form.hasFixedShift(); }
+  KeysOfStep halfOfGroup();
   void stagger(const NextTile &first);
   NextTile waitForTile(Value queries, Value keys);
   NextTile buildTile(const NextTile &tile);
@@ -74,23 +80,30 @@ private:
   NextTile storeAndWait(const NextTile &tile, const FinishedTile &finished);
   FinishedTile buildStepsOfGroup(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
   Progress buildSteps(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
+  Progress buildDividedSteps(const NextTile &tile, const Progress &shared);
+  Values finishSteps(const NextTile &tile, const Progress &progress, ValueRange like,
+                     function_ref<Values(const Progress &, Value product)> finish);
   FinishedTile complete(const Progress &progress, Value product, int64_t outstanding);
-  Values finishAhead(const NextTile &tile, const Progress &progress);
+  Values finishAhead(const NextTile &tile, const Progress &progress, Value product);
   NextTile startNextTile(const NextTile &tile, const Progress &progress, Value product);
   void store(const FinishedTile &finished);
   FinishedTile passSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
   Values chooseValues(Value condition, ValueRange like, function_ref<Values()> then, function_ref<Values()> otherwise);
   Progress firstStep(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
-  Progress nextStep(const NextTile &tile, const Progress &progress);
+  Progress nextStep(const NextTile &tile, const Progress &progress, const KeysOfStep &own, const KeysOfStep &before);
   Progress waitForStep(Progress progress, Value cursor);
-  Value issueScores(Value queries, Value keys, ValueRange messages);
-  Value issueOutput(const Progress &progress, Value cursor);
+  Value issueScores(Value queries, Value keys, ValueRange messages, const KeysOfStep &own);
+  Value issueOutput(const Progress &progress, Value cursor, const KeysOfStep &of);
   void clearValues(const Progress &progress, Value cursor);
   Values countsOf(const Step &step);
-  Step stepOf(ValueRange messages) { return AttentionRole::stepOf(blocksOf(messages), parts.keyBlock); }
-  Value makeTerms(ValueRange messages) { return AttentionRole::makeTerms(blocksOf(messages), parts.keyBlock); }
-  ValueRange blocksOf(ValueRange messages) { return messages.take_front(parts.blocksPerStep); }
+  Step stepOf(ValueRange messages, const KeysOfStep &own) {
+    return AttentionRole::stepOf(blocksOf(messages, own), parts.keyBlock);
+  }
+  Value makeTerms(ValueRange messages, const KeysOfStep &own) {
+    return AttentionRole::makeTerms(blocksOf(messages, own), parts.keyBlock);
+  }
+  Values blocksOf(ValueRange messages, const KeysOfStep &own);
   /// Whether all queries of a group may be behind the last one, while another group has some: short sequences are
   /// packed, and decoding has as many as a head of keys has heads of queries. The main program of tensors that are not
   /// packed stays without the choice.
@@ -112,6 +125,8 @@ private:
 
   SequenceTile sequenceTile;
   Value keptQueries; // of the tile; null where products read queries from shared memory
+  KeysOfStep whole;  // all keys of a step
+  KeysOfStep half;   // in a divided step; the views are null where there are none
 };
 
 AttentionConsumer::Values AttentionConsumer::Progress::values() const {
@@ -142,6 +157,9 @@ AttentionConsumer::NextTile AttentionConsumer::NextTile::of(ValueRange values) {
 
 void AttentionConsumer::build() {
   makeViews();
+  whole = {keyView, valueView, schedule.getTileN()};
+  if (parts.hasDividedSteps())
+    half = halfOfGroup();
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
   NextTile first = waitForTile(queries, keys);
   if (parts.startsAhead())
@@ -152,6 +170,24 @@ void AttentionConsumer::build() {
             {"query_slot", "key_slot", "tile_row", "panel", "first_block", "first_second", "first_scores"},
             {/*position=*/2, LoopTest::ne, endOfTiles},
             [&](ValueRange next) { return buildTile(NextTile::of(next)).values(); });
+}
+
+/// Half 0 of the rows of a slot is of the first block row, half 1 of the second one.
+AttentionConsumer::KeysOfStep AttentionConsumer::halfOfGroup() {
+  Value row = multiply(b, group, parts.keyBlock);
+  auto view = [&](StringRef name, Value ring, int64_t columns, Major major) -> Value {
+    auto type = ViewType::get(context, parts.keyBlock, columns, parts.element, major);
+    return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);
+  };
+  return {view("k_half", parts.keyRing, parts.headDimension, Major::k),
+          view("v_half", parts.valueRing, parts.valueDimension, Major::mn), parts.keyBlock};
+}
+
+/// The messages of the blocks that a group multiplies in a step.
+AttentionConsumer::Values AttentionConsumer::blocksOf(ValueRange messages, const KeysOfStep &own) {
+  if (own.count == int64_t(schedule.getTileN()))
+    return Values(messages.take_front(parts.blocksPerStep));
+  return {arith::SelectOp::create(b, isNot(group, 0), messages[1], messages[0])};
 }
 
 /// The groups begin apart. Groups that begin together wait for their products together and exponentiate together, for
@@ -188,7 +224,7 @@ AttentionConsumer::FirstKeys AttentionConsumer::waitForFirstKeys(const NextTile 
   Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, tile.first.block, i32(b, parts.noBlock()));
   return FirstKeys::of(carryIf(b, isNone, tile.first.values(), [&] {
     FirstKeys found = waitForKeys(tile);
-    found.scores = sums(issueScores(tile.queries, tile.keys, found.values()), /*outstanding=*/0);
+    found.scores = sums(issueScores(tile.queries, tile.keys, found.values(), whole), /*outstanding=*/0);
     return found.values();
   }));
 }
@@ -206,10 +242,12 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &tile) {
   softmax = makeSoftmax(sequenceTile);
   FinishedTile none = {tile.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
   Value hasKeys = isNot(first.block, endOfList);
-  if (parts.startsAhead())
+  if (parts.startsAhead()) {
+    auto finish = [&](const Progress &progress, Value product) { return finishAhead(tile, progress, product); };
     return NextTile::of(chooseValues(
-        hasKeys, tile.values(), [&] { return finishAhead(tile, buildSteps(tile, none, first)); },
+        hasKeys, tile.values(), [&] { return finishSteps(tile, buildSteps(tile, none, first), tile.values(), finish); },
         [&] { return storeAndWait(tile, skipSteps(tile, none)).values(); }));
+  }
   Values finished = chooseValues(
       hasKeys, none.values(), [&] { return buildStepsOfGroup(tile, none, first).values(); },
       [&] { return skipSteps(tile, none).values(); });
@@ -254,10 +292,10 @@ Value AttentionConsumer::queriesOfTile() {
 /// The steps of a list that has blocks, for a group that may have no queries.
 AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextTile &tile, const FinishedTile &none,
                                                                      const FirstKeys &first) {
-  auto compute = [&] {
-    Progress progress = buildSteps(tile, none, first);
-    return complete(progress, issueOutput(progress, progress.keys), /*outstanding=*/0).values();
+  auto finish = [&](const Progress &progress, Value product) {
+    return complete(progress, product, /*outstanding=*/0).values();
   };
+  auto compute = [&] { return finishSteps(tile, buildSteps(tile, none, first), none.values(), finish); };
   if (!mayHaveNoQueries())
     return FinishedTile::of(compute());
   Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
@@ -266,19 +304,44 @@ AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextT
       chooseValues(hasQueries, none.values(), compute, [&] { return passSteps(tile, none, first.values()).values(); }));
 }
 
-/// The steps of a list that has blocks, up to the product with the last values; the slot of the first keys is full. The
-/// queries are free when the last scores are there, so that the next tile's arrive while this one is finished.
+/// The names of the values of Progress.
+static constexpr StringRef namesOfProgress[] = {"slot", "block", "second", "output", "probabilities", "rows", "count"};
+
+/// The steps of a list that has blocks, up to the product with the last values, or to the first divided step; the slot
+/// of the first keys is full.
 AttentionConsumer::Progress AttentionConsumer::buildSteps(const NextTile &tile, const FinishedTile &none,
                                                           const FirstKeys &first) {
-  SmallVector<Value> last = loopWhile(
-      b, firstStep(tile, none, first).values(), {"slot", "block", "second", "output", "probabilities", "rows", "count"},
-      {/*position=*/1, LoopTest::ne, endOfList},
-      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
-  releaseQueries(tile);
+  const LoopCondition isShared = {/*position=*/1, LoopTest::sge, 0};
+  const LoopCondition hasBlock = {/*position=*/1, LoopTest::ne, endOfList};
+  return Progress::of(loopWhile(
+      b, firstStep(tile, none, first).values(), namesOfProgress, parts.hasDividedSteps() ? isShared : hasBlock,
+      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress), whole, whole).values(); }));
+}
 
-  Progress progress = Progress::of(last); // the messages are those of the last values
-  clearValues(progress, progress.keys);
-  return progress;
+/// The divided steps of a list, of which there is one at least, up to the product with the last values. The first one
+/// multiplies the values of a step that is not divided.
+AttentionConsumer::Progress AttentionConsumer::buildDividedSteps(const NextTile &tile, const Progress &shared) {
+  return Progress::of(loopWhile(
+      b, nextStep(tile, shared, half, whole).values(), namesOfProgress, {/*position=*/1, LoopTest::ne, endOfList},
+      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress), half, half).values(); }));
+}
+
+/// From the end of the shared steps to the product with the last values, which `finish` gets. It gives values of the
+/// types of `like`. The queries are free when the last scores are there, so that the next tile's arrive while this one
+/// is finished.
+AttentionConsumer::Values AttentionConsumer::finishSteps(const NextTile &tile, const Progress &progress,
+                                                         ValueRange like,
+                                                         function_ref<Values(const Progress &, Value product)> finish) {
+  auto finishLast = [&](const Progress &last, const KeysOfStep &of) {
+    releaseQueries(tile);
+    clearValues(last, last.keys); // the messages are those of the last values
+    return finish(last, issueOutput(last, last.keys, of));
+  };
+  if (!parts.hasDividedSteps())
+    return finishLast(progress, whole);
+  return chooseValues(
+      isNot(progress.block, endOfList), like, [&] { return finishLast(buildDividedSteps(tile, progress), half); },
+      [&] { return finishLast(progress, whole); });
 }
 
 /// The sums of the tile, of which `product` is the last one.
@@ -292,8 +355,8 @@ AttentionConsumer::FinishedTile AttentionConsumer::complete(const Progress &prog
 
 /// The message beside the last values says whether another tile follows, which then starts ahead. Else the store waits
 /// for nothing: the end of tiles may come late.
-AttentionConsumer::Values AttentionConsumer::finishAhead(const NextTile &tile, const Progress &progress) {
-  Value product = issueOutput(progress, progress.keys);
+AttentionConsumer::Values AttentionConsumer::finishAhead(const NextTile &tile, const Progress &progress,
+                                                         Value product) {
   return chooseValues(
       isNot(progress.second, noTile), tile.values(), [&] { return startNextTile(tile, progress, product).values(); },
       [&] { return storeAndWait(tile, complete(progress, product, /*outstanding=*/0)).values(); });
@@ -305,7 +368,7 @@ AttentionConsumer::NextTile AttentionConsumer::startNextTile(const NextTile &til
   Value queries = NextOp::create(b, parts.queryRing, tile.queries), keys = advance(progress.keys);
   NextTile next = waitForTile(queries, keys);
   next.first = waitForKeys(next);
-  Value scores = issueScores(next.queries, next.keys, next.first.values());
+  Value scores = issueScores(next.queries, next.keys, next.first.values(), whole);
   store(complete(progress, product, /*outstanding=*/1));
   next.first.scores = sums(scores, /*outstanding=*/0);
   return next;
@@ -320,7 +383,7 @@ AttentionConsumer::FinishedTile AttentionConsumer::passSteps(const NextTile &til
   auto nextStep = [&](Value cursor, ValueRange messages) -> SmallVector<Value> {
     Progress next = waitForStep({}, cursor);
     SmallVector<Value> carried{next.keys, next.block, next.second};
-    llvm::append_range(carried, countsOf(stepOf(messages)));
+    llvm::append_range(carried, countsOf(stepOf(messages, whole)));
     return carried;
   };
   auto progressOf = [](ValueRange carried) {
@@ -367,12 +430,12 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, c
   Values messages{first.block, first.second};
   Value scores = first.scores, terms;
   if (!scores) {
-    Value product = issueScores(tile.queries, tile.keys, messages);
-    terms = makeTerms(messages);
+    Value product = issueScores(tile.queries, tile.keys, messages, whole);
+    terms = makeTerms(messages, whole);
     scores = sums(product, /*outstanding=*/0);
   }
   release(parts.keyRing, tile.keys);
-  Step step = stepOf(messages);
+  Step step = stepOf(messages, whole);
   step.terms = terms;
   Progress progress;
   progress.rows = none.rows;
@@ -390,19 +453,20 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, c
 }
 
 /// Computes the scores of a step, and multiplies the values of the step before.
-AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, const Progress &progress) {
+AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, const Progress &progress,
+                                                        const KeysOfStep &own, const KeysOfStep &before) {
   Value keys = progress.keys, values = advance(keys);
   SmallVector<Value> messages{progress.block, progress.second};
   clearValues(progress, values);
   beginProducts();
-  Value product = issueScores(tile.queries, keys, messages);
+  Value product = issueScores(tile.queries, keys, messages, own);
   WaitOp::create(b, TypeRange(), parts.keyRing, values);
-  Value output = issueOutput(progress, values);
+  Value output = issueOutput(progress, values, before);
   endProducts();
-  Value terms = makeTerms(messages), scores = sums(product, /*outstanding=*/1);
+  Value terms = makeTerms(messages, own), scores = sums(product, /*outstanding=*/1);
   release(parts.keyRing, keys);
 
-  Step step = stepOf(messages);
+  Step step = stepOf(messages, own);
   step.terms = terms;
   Progress next;
   Exponentials exponentials;
@@ -429,11 +493,11 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
 }
 
 /// Q K of a step. A linear bias is what the sums start from.
-Value AttentionConsumer::issueScores(Value queries, Value keys, ValueRange messages) {
-  Value bias = biasOf(stepOf(messages));
-  auto type = PendingType::get(context, rowsOfGroup, schedule.getTileN());
+Value AttentionConsumer::issueScores(Value queries, Value keys, ValueRange messages, const KeysOfStep &own) {
+  Value bias = biasOf(stepOf(messages, own));
+  auto type = PendingType::get(context, rowsOfGroup, own.count);
   return ProductOp::create(b, type, parts.keepsQueries() ? keptQueries : queryView,
-                           parts.keepsQueries() ? Value() : queries, keyView, keys, bias, parts.headDimension);
+                           parts.keepsQueries() ? Value() : queries, own.keyView, keys, bias, parts.headDimension);
 }
 
 /// Makes the values of the step before zero that are behind the last key. All groups wait for each other there.
@@ -453,10 +517,10 @@ void AttentionConsumer::clearValues(const Progress &progress, Value cursor) {
 }
 
 /// O + P V of the step before, whose values are in the slot.
-Value AttentionConsumer::issueOutput(const Progress &progress, Value cursor) {
+Value AttentionConsumer::issueOutput(const Progress &progress, Value cursor, const KeysOfStep &of) {
   auto type = PendingType::get(context, rowsOfGroup, outputColumns());
-  auto product = ProductOp::create(b, type, progress.probabilities, /*a_cursor=*/Value(), valueView, cursor,
-                                   progress.output, schedule.getTileN());
+  auto product = ProductOp::create(b, type, progress.probabilities, /*a_cursor=*/Value(), of.valueView, cursor,
+                                   progress.output, of.count);
   if (sumsRows())
     product.setOnes(0);
   return product;

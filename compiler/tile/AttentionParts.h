@@ -46,6 +46,8 @@ struct AttentionParts {
     mlir::Value key, partial;
   };
   KeyBlock makeKeyBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value block, mlir::Value row, int64_t keys);
+  /// Whether the end of a joint list may have steps whose halves are of one block row each.
+  bool hasDividedSteps() { return isJoint && blocksPerStep == 2; }
   /// This number in place of a block says that the step has none there.
   int64_t noBlock() { return isJoint ? JointListOp::noBlock : KeyWalkOp::noBlock; }
   /// The walk over the keys of a tile, by these lists where the program has a pattern.

@@ -75,10 +75,12 @@ AttentionRole::Exponentials AttentionRole::exponentiate(Value scores, Value rows
 }
 
 Value AttentionRole::fragmentOf(Value probabilities) {
-  return ToFragmentOp::create(b, FragmentType::get(context, rowsOfGroup, schedule.getTileN(), parts.element),
-                              probabilities);
+  const int64_t keys = cast<AccumulatorType>(probabilities.getType()).getColumns();
+  return ToFragmentOp::create(b, FragmentType::get(context, rowsOfGroup, keys, parts.element), probabilities);
 }
 
 Value AttentionRole::biasOf(const Step &step) {
-  return form.bias ? ScoreBiasOp::create(b, scoreType(), softmax, step.keys, step.partial) : Value();
+  const auto keys = int64_t(step.keys.size()) * parts.keyBlock;
+  auto type = AccumulatorType::get(context, rowsOfGroup, keys);
+  return form.bias ? ScoreBiasOp::create(b, type, softmax, step.keys, step.partial) : Value();
 }

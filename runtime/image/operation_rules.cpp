@@ -99,9 +99,13 @@ constexpr RegionRule attentionRegions[] = {
     {SPARSEC_REGION_MASK, "mask", positions, true},
 };
 
+/// The cost of a list of 2^24 blocks is then below 2^32.
+constexpr uint32_t mostTimeOfJointLists = 250;
 constexpr PlanCostRule attentionPlanCosts[] = {
     tileOverhead,
-    {SPARSEC_PLAN_COST_JOINT_ROWS, "time of joint rows in percent", 1, UINT16_MAX, PlanCostUse::jointLists}};
+    {SPARSEC_PLAN_COST_JOINT_ROWS, "time of joint rows in percent", 1, mostTimeOfJointLists, PlanCostUse::jointLists},
+    {SPARSEC_PLAN_COST_DIVIDED_STEP, "time of a divided step in percent", 1, mostTimeOfJointLists, PlanCostUse::none},
+    {SPARSEC_PLAN_COST_DIVISION, "time of a division in percent", 0, UINT16_MAX, PlanCostUse::none}};
 
 constexpr uint32_t wideFloats = setOf(SPARSEC_DTYPE_F32, SPARSEC_DTYPE_F16, SPARSEC_DTYPE_BF16);
 constexpr SlotRule mergeSlots[] = {

@@ -49,6 +49,8 @@ Status checkOperation(const KernelRecords &records);
 /// A workspace but for its extents, and those of a variant whose tiles are cut along K (workspace_check.cpp).
 Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info_t &workspace, const std::string &name);
 Status checkCuts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name);
+/// A variant with joint lists, whose stages have been checked (joint_variant_check.cpp).
+Status checkJointLists(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name);
 /// Variants and auxiliary kernels (variant_check.cpp).
 Status checkVariants(const KernelRecords &records);
 

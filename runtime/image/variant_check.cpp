@@ -490,38 +490,6 @@ Status checkParts(const KernelRecords &records, uint32_t number, const std::stri
   return {};
 }
 
-/// Whether tile rows are the heads of all batches, and panels the tiles of Q's rows.
-bool hasTilesOfQueries(const KernelRecords &records, const sparsec_stage_info_t &stage) {
-  const auto rows = records.info.extents(stage.row_first, stage.row_count);
-  const auto panels = records.info.extents(stage.panel_first, stage.panel_count);
-  auto isOfQueries = [&](const sparsec_extent_info_t &extent, uint32_t dimension, uint32_t tile) {
-    bool isOfQuery = false;
-    for (const sparsec_operand_info_t &operand : records.operands())
-      isOfQuery |= operand.slot == SPARSEC_ATTENTION_QUERY && operand.argument == extent.argument;
-    return isOfQuery && extent.field == SPARSEC_FIELD_SIZE && extent.dimension == dimension && extent.block == tile &&
-           extent.tile == tile && extent.combination == SPARSEC_EXTENT_FACTOR;
-  };
-  return rows.size() == 2 && isOfQueries(rows[0], 0, 1) && isOfQueries(rows[1], 1, 1) && panels.size() == 1 &&
-         isOfQueries(panels[0], 2, stage.tile_m);
-}
-
-/// A tile with a joint list has two block rows of the pattern. Its stages have been checked.
-Status checkJointLists(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
-  if (!takesJointLists(variant))
-    return {};
-  if (variant.required_sections != jointSections || variant.part_keys != 0 || records.info.isHost() ||
-      records.operation().kind != SPARSEC_OPERATION_ATTENTION)
-    return records.broken(name, " requires plan sections ", variant.required_sections,
-                          ", but those of joint lists go together and alone, in attention of a GPU without parts");
-  const sparsec_stage_info_t &stage = records.info.stagesOf(variant)[0];
-  for (const sparsec_argument_info_t &argument : records.arguments())
-    if (argument.kind == SPARSEC_ARGUMENT_PATTERN && stage.tile_m == 2 * argument.block_rows &&
-        hasTilesOfQueries(records, stage))
-      return {};
-  return records.broken(name, " has joint lists, but its tiles of ", stage.tile_m,
-                        " queries are not two blocks of a pattern");
-}
-
 /// The last variant runs calls with any number of panels.
 Status checkMostPanels(const KernelRecords &records, uint32_t number, const std::string &name) {
   const uint32_t panels = records.info.variantsOf(records.kernel)[number].most_panels;

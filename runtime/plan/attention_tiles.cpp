@@ -75,11 +75,14 @@ TileLists attentionTileLists(const TileListRequest &request) {
 }
 
 TileLists jointTileLists(const TileListRequest &request, const JointLists &joint) {
-  const uint32_t overhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD);
+  const JointCosts costs = jointCosts(request.kernel, request.variant);
   const auto blocksOfStep = uint32_t(blocksOfJointStep(request.stage, request.blocks->block_columns));
+  const uint32_t overhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD) * blocksOfStep;
   return listTiles(request, [&](int64_t batch, int64_t head, int64_t tile) {
     const int64_t number = (batch * request.problem.heads + head) * request.grid.panels + tile;
-    return joint.ranges[number].count() / blocksOfStep + overhead;
+    const uint32_t divided = joint.dividedSteps[number];
+    const uint32_t shared = joint.ranges[number].count() - divided * blocksOfStep;
+    return (shared + overhead) * costs.shared + divided * costs.divided + (divided == 0 ? 0 : costs.division);
   });
 }
 

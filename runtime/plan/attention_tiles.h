@@ -13,7 +13,7 @@ namespace sparsec::runtime {
 /// with most steps first. Panel 0 has the last queries, which see most with causal.
 TileLists attentionTileLists(const TileListRequest &request);
 
-/// The same for the tiles of joint lists.
+/// The same for the tiles of joint lists. A cost of 100 is the time of a key block in a tile of single rows.
 TileLists jointTileLists(const TileListRequest &request, const JointLists &joint);
 
 } // namespace sparsec::runtime

@@ -387,18 +387,19 @@ void addJointLists(const PlanInput &input, const Variant &variant, VariantArrays
   const sparsec_blocks_t &pattern = *input.lists.blocks();
   const sparsec_stage_info_t &stage = *variant.first().info;
   const JointListInput jointInput = {pattern, keyWindow(input.kernel), input.problem,
-                                     blocksOfJointStep(stage, pattern.block_columns)};
+                                     blocksOfJointStep(stage, pattern.block_columns),
+                                     jointCosts(input.kernel, *variant.info)};
   arrays.joint = makeJointLists(jointInput);
   const Variant &other = variantOfSingleRows(input.kernel);
   const TileLists own = makeLists(input, other, planWithoutSections(input.kernel, other, input.problem).workers,
                                   /*windows=*/0, arrays);
   TileListRequest request = listRequest(input, variant, part.workers, /*windows=*/0, arrays);
   arrays.lists = jointTileLists(request, arrays.joint);
-  const double percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_JOINT_ROWS);
-  const double time = double(arrays.lists.largestLoad) * stage.tile_n * percentage / 100;
+  const double time = double(arrays.lists.largestLoad) * pattern.block_columns / 100;
   const double gain = double(own.largestLoad) * other.first().info->tile_n / std::max(time, 1.0);
-  addReason(part, jointReason(arrays.joint, gain));
-  if (gain < leastGainOfJointLists)
+  const bool areFaster = gain >= leastGainOfJointLists(jointInput.costs.mayDivide());
+  addReason(part, jointReason(arrays.joint, gain, areFaster));
+  if (!areFaster)
     return;
   sections.add(part, SPARSEC_PLAN_JOINT_RANGES, arrays.joint.ranges);
   sections.add(part, SPARSEC_PLAN_JOINT_BLOCKS, arrays.joint.entries);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/joint_lists.h"
+#include "image/module.h"
 
 #include <algorithm>
 
@@ -16,7 +17,10 @@ public:
   JointLists build();
 
 private:
-  JointRange joinRows(int64_t firstList, int64_t firstRow);
+  void joinRows(int64_t firstList, int64_t firstRow);
+  void divide();
+  uint64_t costOf(size_t sharedBlocks, size_t dividedSteps) const;
+  void addEntries();
   void addRow(int64_t list, int64_t row, uint32_t number);
   void addBlocks(std::span<const int32_t> blocks, KeyRange reachable, uint32_t number, bool isPartial);
   KeyRange reachableBlocks(int64_t row) const;
@@ -27,6 +31,10 @@ private:
   std::vector<uint32_t> bitsOf; // by key block, for the list that is being made
   std::vector<int32_t> columns; // of this list
   bool isAscending = true;
+  std::vector<uint32_t> shared, own[2]; // the entries of this list; those of divided steps for each row
+  // The lists of the pattern, whose heads may stand for all heads of the problem.
+  std::vector<JointRange> ranges;
+  std::vector<uint32_t> dividedSteps;
   JointLists lists;
 };
 
@@ -62,9 +70,70 @@ void JointListBuilder::addRow(int64_t list, int64_t row, uint32_t number) {
   addBlocks(blockList(pattern, pattern.full, list), reachable, number, /*isPartial=*/false);
 }
 
-JointRange JointListBuilder::joinRows(int64_t firstList, int64_t firstRow) {
+constexpr uint32_t blockOf(uint32_t entry) { return entry & SPARSEC_JOINT_BLOCK_MASK; }
+/// The entry of a block that both rows see, in a divided step of one of them.
+constexpr uint32_t entryOfRow(uint32_t entry, uint32_t row) {
+  const uint32_t other = 1 - row;
+  return (entry & ~(SPARSEC_JOINT_PARTIAL << other)) | SPARSEC_JOINT_ABSENT << other;
+}
+
+/// Moves entries from the shared steps to divided ones, where that costs less. A block of both rows is in a divided
+/// step only where it would leave a shared step half empty.
+void JointListBuilder::divide() {
+  std::vector<uint32_t> kept;
+  for (uint32_t entry : shared) {
+    if (absentRows(entry) == 0)
+      kept.push_back(entry);
+    else
+      own[absentRows(entry) == 1].push_back(entry);
+  }
+  const size_t steps = std::min(own[0].size(), own[1].size());
+  for (std::vector<uint32_t> &row : own) { // the longer row shares its last blocks
+    kept.insert(kept.end(), row.begin() + int64_t(steps), row.end());
+    row.resize(steps);
+  }
+  const bool hasHalfStep = kept.size() > 2 && kept.size() % 2 != 0;
+  const auto last = std::find_if(kept.rbegin(), kept.rend(), [](uint32_t entry) { return absentRows(entry) == 0; });
+  if (hasHalfStep && last != kept.rend()) {
+    for (uint32_t row : {0, 1})
+      own[row].push_back(entryOfRow(*last, row));
+    kept.erase(std::next(last).base());
+  }
+  if (costOf(kept.size(), own[0].size()) < costOf(shared.size(), 0) && !kept.empty()) {
+    if (isAscending)
+      std::sort(kept.begin(), kept.end(), [](uint32_t a, uint32_t b) { return blockOf(a) < blockOf(b); });
+    shared = std::move(kept);
+  } else {
+    own[0].clear();
+    own[1].clear();
+  }
+}
+
+/// Of a list. Shared steps have two blocks.
+uint64_t JointListBuilder::costOf(size_t sharedBlocks, size_t dividedSteps) const {
+  const uint64_t ofShared = ceilDivide(int64_t(sharedBlocks), 2) * 2 * uint64_t(input.costs.shared);
+  return ofShared + (dividedSteps == 0 ? 0 : dividedSteps * input.costs.divided + input.costs.division);
+}
+
+void JointListBuilder::addEntries() {
   const auto begin = uint32_t(lists.entries.size());
+  lists.entries.insert(lists.entries.end(), shared.begin(), shared.end());
+  while (lists.entries.size() % size_t(input.blocksOfStep) != 0)
+    lists.entries.push_back(noJointBlock);
+  for (size_t step = 0; step < own[0].size(); ++step)
+    for (const std::vector<uint32_t> &row : own)
+      lists.entries.push_back(row[step] | SPARSEC_JOINT_DIVIDED);
+  ranges.push_back({begin, uint32_t(lists.entries.size())});
+  dividedSteps.push_back(uint32_t(own[0].size()));
+  lists.blocks += int64_t(shared.size() + 2 * own[0].size());
+  lists.dividedBlocks += int64_t(2 * own[0].size());
+}
+
+void JointListBuilder::joinRows(int64_t firstList, int64_t firstRow) {
   columns.clear();
+  shared.clear();
+  own[0].clear();
+  own[1].clear();
   isAscending = true;
   addRow(firstList, firstRow, 0);
   if (firstRow + 1 < blockRowCount(pattern))
@@ -72,33 +141,39 @@ JointRange JointListBuilder::joinRows(int64_t firstList, int64_t firstRow) {
   if (isAscending)
     std::sort(columns.begin(), columns.end());
   for (int32_t column : columns) {
-    lists.entries.push_back(uint32_t(column) | bitsOf[column]);
+    shared.push_back(uint32_t(column) | bitsOf[column]);
     bitsOf[column] = noJointBlock;
   }
-  lists.blocks += int64_t(columns.size());
-  while (lists.entries.size() % size_t(input.blocksOfStep) != 0)
-    lists.entries.push_back(noJointBlock);
-  return {begin, uint32_t(lists.entries.size())};
+  if (input.costs.mayDivide())
+    divide();
+  addEntries();
 }
 
 JointLists JointListBuilder::build() {
   const int64_t rows = blockRowCount(pattern), tilesOfHead = ceilDivide(rows, 2);
-  std::vector<JointRange> ofPattern; // its heads may stand for all heads of the problem
-  ofPattern.reserve(size_t(pattern.batches * pattern.heads * tilesOfHead));
   for (int64_t head = 0; head < pattern.batches * pattern.heads; ++head)
     for (int64_t row = 0; row < rows; row += 2)
-      ofPattern.push_back(joinRows(head * rows + row, row));
+      joinRows(head * rows + row, row);
   lists.entries.push_back(0);
   for (int64_t batch = 0; batch < problem.batches; ++batch)
     for (int64_t head = 0; head < problem.heads; ++head) {
-      const auto first =
-          ofPattern.begin() + listNumber(pattern, batch, head, 0) / std::max<int64_t>(rows, 1) * tilesOfHead;
-      lists.ranges.insert(lists.ranges.end(), first, first + tilesOfHead);
+      const int64_t first = listNumber(pattern, batch, head, 0) / std::max<int64_t>(rows, 1) * tilesOfHead;
+      auto repeat = [&](const auto &of, auto &all) {
+        all.insert(all.end(), of.begin() + first, of.begin() + first + tilesOfHead);
+      };
+      repeat(ranges, lists.ranges);
+      repeat(dividedSteps, lists.dividedSteps);
     }
   return std::move(lists);
 }
 
 } // namespace
+
+JointCosts jointCosts(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant) {
+  return {kernel.planCost(variant, SPARSEC_PLAN_COST_JOINT_ROWS),
+          kernel.planCost(variant, SPARSEC_PLAN_COST_DIVIDED_STEP),
+          kernel.planCost(variant, SPARSEC_PLAN_COST_DIVISION)};
+}
 
 JointLists makeJointLists(const JointListInput &input) { return JointListBuilder(input).build(); }
 

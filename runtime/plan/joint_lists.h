@@ -11,12 +11,25 @@
 
 namespace sparsec::runtime {
 
+/// Times of the tiles of a variant with joint lists, as percentages of the time that a tile of single rows takes for a
+/// key block.
+struct JointCosts {
+  uint32_t shared = 0;   // a block of a shared step
+  uint32_t divided = 0;  // a divided step; 0: the variant has none
+  uint32_t division = 0; // what a tile with divided steps takes more
+
+  bool mayDivide() const { return divided != 0; }
+};
+
+JointCosts jointCosts(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant);
+
 /// The input of makeJointLists().
 struct JointListInput {
   const sparsec_blocks_t &pattern; // checked, with its lists in host memory
   KeyWindow window;
   const Problem &problem; // of the attention, whose sizes are all known
   int64_t blocksOfStep;
+  JointCosts costs; // steps that may be divided have two blocks
 };
 
 /// The entry that fills up the last step of a list.
@@ -26,6 +39,9 @@ inline constexpr uint32_t noJointBlock = SPARSEC_JOINT_ABSENT * 3;
 inline constexpr int64_t mostJointBlocks = int64_t(SPARSEC_JOINT_BLOCK_MASK) + 1;
 /// Kernels take this key for a block that a row does not see.
 inline constexpr int64_t mostKeysOfJointLists = int64_t(1) << 30;
+
+/// The rows that do not see the block of an entry: bit 0 is that of the first row.
+constexpr uint32_t absentRows(uint32_t entry) { return entry / SPARSEC_JOINT_ABSENT & 3; }
 
 /// The key blocks of a step of a stage with joint lists.
 inline int64_t blocksOfJointStep(const sparsec_stage_info_t &stage, int64_t keyBlock) {
@@ -41,18 +57,22 @@ struct JointRange {
 static_assert(sizeof(JointRange) == 8, "layout of SPARSEC_PLAN_JOINT_RANGES");
 
 struct JointLists {
-  std::vector<JointRange> ranges; // of all tiles, head after head
-  std::vector<uint32_t> entries;  // and one more, which is zero
-  int64_t blocks = 0;             // entries, without those that fill up steps
-  int64_t blocksOfRows = 0;       // the blocks of all block rows
+  std::vector<JointRange> ranges;     // of all tiles, head after head
+  std::vector<uint32_t> dividedSteps; // of all tiles, at the end of their ranges
+  std::vector<uint32_t> entries;      // and one more, which is zero
+  int64_t blocks = 0;                 // entries, without those that fill up steps
+  int64_t blocksOfRows = 0;           // the blocks of all block rows
+  int64_t dividedBlocks = 0;          // entries of divided steps
 };
 
-/// A variant with joint lists is taken if it is so many times as fast by the costs of its tiles. These do not count the
-/// time in which blocks are hidden from a row (bench/notes/attention-joint-lists.md).
-inline constexpr double leastGainOfJointLists = 1.04;
+/// A variant with joint lists is taken if it is so many times as fast by the costs of its tiles. Where steps may not be
+/// divided, these do not count the time in which blocks are hidden from a row (bench/notes/attention-joint-lists.md).
+constexpr double leastGainOfJointLists(bool mayDivide) { return mayDivide ? 1.02 : 1.04; }
 
-/// The entries of a list have ascending key blocks if those of its two rows ascend. Else the blocks of the first row
-/// come in its order, partial ones first, and then the others of the second row in theirs.
+/// The entries of shared steps have ascending key blocks if those of the two rows ascend. Else the blocks of the first
+/// row come in its order, partial ones first, and then the others of the second row in theirs. Where that costs less,
+/// divided steps have blocks that one row alone sees, as many of either row, and the shared steps have the others. A
+/// list that is not empty begins with a shared step.
 JointLists makeJointLists(const JointListInput &input);
 
 } // namespace sparsec::runtime

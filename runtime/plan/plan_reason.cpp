@@ -52,10 +52,13 @@ std::string cutReason(const CutLists &lists) {
          decimal(100 * std::max(lists.gain, 0.0)) + " % shorter";
 }
 
-std::string jointReason(const JointLists &lists, double gain) {
-  const double rows = lists.blocks == 0 ? 0 : double(lists.blocksOfRows) / double(lists.blocks);
-  return std::string(gain < leastGainOfJointLists ? "no joint lists: " : "joint lists: ") + decimal(rows) +
-         " block rows see a block, " + decimal(gain) + " times as fast";
+std::string jointReason(const JointLists &lists, double gain, bool areFaster) {
+  auto ofBlocks = [&](int64_t count) { return lists.blocks == 0 ? 0 : double(count) / double(lists.blocks); };
+  std::string reason = areFaster ? "joint lists: " : "no joint lists: ";
+  reason += decimal(ofBlocks(lists.blocksOfRows)) + " block rows see a block, ";
+  if (lists.dividedBlocks != 0)
+    reason += decimal(100 * ofBlocks(lists.dividedBlocks)) + " % of the blocks are in divided steps, ";
+  return reason + decimal(gain) + " times as fast";
 }
 
 std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,

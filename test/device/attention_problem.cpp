@@ -108,7 +108,7 @@ AttentionShape manyTilesAttention(Placement placement) {
 }
 
 AttentionShape jointListsAttention(int64_t workers) {
-  return {"joint lists", 1, workers, 1, 133, 190, SequenceOrder::BatchSequenceHead, Placement::Padded, 1};
+  return {"joint lists", 1, (workers + 1) / 2, 1, 133, 830, SequenceOrder::BatchSequenceHead, Placement::Padded, 1};
 }
 
 std::vector<ListCase> listCases(bool quick) {

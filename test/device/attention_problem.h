@@ -33,7 +33,7 @@ struct AttentionShape {
 std::vector<AttentionShape> attentionShapes(bool quick);
 /// More tiles than a GPU holds at a time, so that workers take several.
 AttentionShape manyTilesAttention(Placement placement);
-/// Two tiles of two blocks of 64 queries for each worker. One of them has one block alone.
+/// A tile of two blocks of 64 queries for each worker, every second one with one block alone.
 AttentionShape jointListsAttention(int64_t workers);
 /// Launches split their keys into parts, where a workspace has room for them: at most 5, and 25 where the device has as
 /// many multiprocessors, which is more than a warp of the merge loads at once.

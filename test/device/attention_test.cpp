@@ -123,10 +123,12 @@ void AttentionTest::runParts(const AttentionShape &shape) {
   ASSERT_TRUE(first == arguments.resultBytes()) << "other bits in the second run";
 }
 
-/// Lets plans of static patterns join any lists.
-void makeJointRowsCheap(sparsec_kernel_t kernel, const sparsec_variant_info_t &variant) {
+/// Lets plans of static patterns join any lists, and divide steps where that makes a list shorter.
+void makeJointListsCheap(sparsec_kernel_t kernel, const sparsec_variant_info_t &variant) {
+  constexpr uint32_t times[] = {SPARSEC_PLAN_COST_JOINT_ROWS, SPARSEC_PLAN_COST_DIVIDED_STEP,
+                                SPARSEC_PLAN_COST_DIVISION};
   for (const sparsec_plan_cost_info_t &cost : kernel->module->info.planCostsOf(variant))
-    if (cost.key == SPARSEC_PLAN_COST_JOINT_ROWS)
+    if (std::find(std::begin(times), std::end(times), cost.key) != std::end(times))
       const_cast<sparsec_plan_cost_info_t &>(cost).value = 1;
 }
 
@@ -135,7 +137,8 @@ void AttentionTest::runJointLists() {
   const sparsec_variant_info_t &first = *sparsec_kernel_variant(kernel, 0);
   if (!runtime::takesJointLists(first))
     return;
-  makeJointRowsCheap(kernel, first);
+  makeJointListsCheap(kernel, first);
+  bool hasDividedSteps = false;
   auto ofDevice = sized<sparsec_device_info_t>();
   check(sparsec_device_info(device(), &ofDevice));
   const AttentionShape shape = jointListsAttention(ofDevice.multiprocessors);
@@ -147,12 +150,15 @@ void AttentionTest::runJointLists() {
                                  each.isUnsorted);
     const Plan plan = arguments.createPlan(PlanKind::Static);
     ASSERT_EQ(arguments.chosenVariant(plan.get()), 0) << planInfo(plan).reason;
+    hasDividedSteps |= std::string(planInfo(plan).reason).find("divided steps") != std::string::npos;
     arguments.run(plan.get());
     ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
     const std::vector<char> bytes = arguments.resultBytes();
     arguments.run(plan.get());
     ASSERT_TRUE(bytes == arguments.resultBytes()) << "other bits in the second run";
   }
+  const bool mayDivide = kernel->planCost(first, SPARSEC_PLAN_COST_DIVIDED_STEP) != 0;
+  ASSERT_TRUE(record.hasWindow || hasDividedSteps == mayDivide) << "windows alone leave too few blocks";
 }
 
 /// A plan only says who computes a tile: not one bit of the results depends on it, nor on the launches before.

@@ -15,6 +15,9 @@
 // CONSUMER-DAG: shr.u32
 // CONSUMER-DAG: and.b32 %r{{[0-9]*}}, %r{{[0-9]*}}, 1073741824
 // CONSUMER: ex2.approx
+// A divided step has 64 keys for each group: 8 products with half of the keys, and 4 with half of the values.
+// CONSUMER: wgmma.mma_async.sync.aligned.m64n64k16
+// CONSUMER-LABEL: .visible .entry attention(
 sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>

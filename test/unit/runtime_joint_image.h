@@ -44,6 +44,16 @@ inline LaunchInfoBuilder attentionWithJointLists(uint32_t percentage = 160, uint
   return info;
 }
 
+/// The same with steps of two blocks, which may be divided. A divided step takes as long as a block of the other
+/// variant, and a tile takes no more time if it has some.
+inline LaunchInfoBuilder attentionWithDividedSteps(uint32_t percentage = 80) {
+  LaunchInfoBuilder info = attentionWithJointLists(percentage, /*stepKeys=*/128);
+  info.variants[0].plan_cost_count += 2;
+  info.planCosts.push_back({SPARSEC_PLAN_COST_DIVIDED_STEP, 100});
+  info.planCosts.push_back({SPARSEC_PLAN_COST_DIVISION, 0});
+  return info;
+}
+
 } // namespace sparsec::test
 
 #endif // SPARSEC_TEST_UNIT_RUNTIME_JOINT_IMAGE_H

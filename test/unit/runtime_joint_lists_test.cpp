@@ -21,6 +21,9 @@ constexpr uint32_t firstRow = SPARSEC_JOINT_ABSENT << 1, secondRow = SPARSEC_JOI
 constexpr uint32_t firstPartial = SPARSEC_JOINT_PARTIAL, secondPartial = SPARSEC_JOINT_PARTIAL << 1;
 /// In neither row.
 constexpr uint32_t filling = firstRow | secondRow;
+/// In a divided step.
+constexpr uint32_t ofFirst = firstRow | SPARSEC_JOINT_DIVIDED, ofSecond = secondRow | SPARSEC_JOINT_DIVIDED;
+constexpr JointCosts freeDivision = {.shared = 88, .divided = 100, .division = 0};
 
 /// A pattern of 64 x 64 blocks, the lists of its heads one after the other.
 class PatternOfLists {
@@ -37,10 +40,12 @@ public:
       pattern.partial = store(partial, partialArrays);
   }
 
-  JointLists join(int64_t blocksOfStep = 1) const { return makeJointLists({pattern, window, problem, blocksOfStep}); }
+  JointLists join(int64_t blocksOfStep = 1, const JointCosts &costs = {}) const {
+    return makeJointLists({pattern, window, problem, blocksOfStep, costs});
+  }
   /// The entries of every tile.
-  std::vector<Entries> tiles(int64_t blocksOfStep = 1) const {
-    const JointLists lists = join(blocksOfStep);
+  std::vector<Entries> tiles(int64_t blocksOfStep = 1, const JointCosts &costs = {}) const {
+    const JointLists lists = join(blocksOfStep, costs);
     std::vector<Entries> tiles;
     tiles.reserve(lists.ranges.size());
     for (const JointRange &range : lists.ranges)
@@ -249,6 +254,82 @@ TEST(JointLists, ListsMayBePadded) {
   pattern.pattern.capacity = 2;
   pattern.pattern.full = {counts.data(), indices.data()};
   EXPECT_THAT(pattern.tiles(), ElementsAre(ElementsAre(0, 3 | secondRow), ElementsAre(2 | secondRow)));
+}
+
+//===----------------------------------------------------------------------===//
+// Divided steps
+//===----------------------------------------------------------------------===//
+
+TEST(DividedSteps, HaveTheBlocksOfOneRow) {
+  const PatternOfLists pattern(12, {{0, 2, 3, 5, 8, 9}, {1, 2, 5, 7, 10, 11}, {0}, {0}});
+  EXPECT_THAT(pattern.tiles(2, freeDivision),
+              ElementsAre(ElementsAre(2, 5, 0 | ofFirst, 1 | ofSecond, 3 | ofFirst, 7 | ofSecond, 8 | ofFirst,
+                                      10 | ofSecond, 9 | ofFirst, 11 | ofSecond),
+                          ElementsAre(0, filling)));
+  const JointLists lists = pattern.join(2, freeDivision);
+  EXPECT_THAT(lists.dividedSteps, ElementsAre(4u, 0u));
+  EXPECT_EQ(lists.blocks, 11);
+  EXPECT_EQ(lists.dividedBlocks, 8);
+  EXPECT_EQ(lists.blocksOfRows, 14);
+}
+
+/// The longer row has as many blocks in divided steps as the other one. Its last ones are in shared steps.
+TEST(DividedSteps, TheLongerRowSharesItsLastBlocks) {
+  const PatternOfLists pattern(12, {{0, 1, 3, 4, 7, 8}, {2, 3, 5}, {6}, {0, 5, 6, 8, 9}});
+  EXPECT_THAT(
+      pattern.tiles(2, freeDivision),
+      ElementsAre(ElementsAre(3, 4 | firstRow, 7 | firstRow, 8 | firstRow, 0 | ofFirst, 2 | ofSecond, 1 | ofFirst,
+                              5 | ofSecond),
+                  ElementsAre(0 | secondRow, 5 | secondRow, 8 | secondRow, 9 | secondRow, 6 | ofFirst, 6 | ofSecond)));
+}
+
+/// Three shared blocks are one step and a half. The last one that both rows see becomes two halves of a step.
+TEST(DividedSteps, NoSharedStepIsHalfEmpty) {
+  const PatternOfLists pattern(12, {{0, 1, 2, 4}, {0, 1, 2, 6}});
+  EXPECT_THAT(pattern.tiles(2, freeDivision),
+              ElementsAre(ElementsAre(0, 1, 4 | ofFirst, 6 | ofSecond, 2 | ofFirst, 2 | ofSecond)));
+  const JointLists lists = pattern.join(2, freeDivision);
+  EXPECT_EQ(lists.blocks, 6);
+  EXPECT_EQ(lists.blocksOfRows, 8);
+}
+
+TEST(DividedSteps, BlocksArePartialInTheirOwnRow) {
+  const PatternOfLists pattern(12, {{0, 4}, {0, 2}}, {{1, 2}, {1, 6}});
+  EXPECT_THAT(pattern.tiles(2, freeDivision),
+              ElementsAre(ElementsAre(0, 1 | firstPartial | secondPartial, 4 | ofFirst, 6 | ofSecond | secondPartial,
+                                      2 | ofFirst | firstPartial, 2 | ofSecond)));
+}
+
+TEST(DividedSteps, KeepTheOrderOfListsThatDoNotAscend) {
+  const PatternOfLists pattern(12, {{9, 4, 0, 6}, {8, 6, 2, 4}});
+  EXPECT_THAT(pattern.tiles(2, freeDivision),
+              ElementsAre(ElementsAre(4, 6, 9 | ofFirst, 8 | ofSecond, 0 | ofFirst, 2 | ofSecond)));
+}
+
+/// Without one the program would have no step to begin with.
+TEST(DividedSteps, AreBehindASharedStep) {
+  const PatternOfLists pattern(12, {{0, 2}, {1, 3}, {}, {}, {5, 6}, {}});
+  EXPECT_THAT(pattern.tiles(2, freeDivision),
+              ElementsAre(ElementsAre(0 | firstRow, 1 | secondRow, 2 | firstRow, 3 | secondRow), IsEmpty(),
+                          ElementsAre(5 | firstRow, 6 | firstRow)));
+}
+
+/// Two shared steps of two blocks cost 4 * 88, and one before a divided one 2 * 88 + `divided` + `division`.
+TEST(DividedSteps, AreMadeWhereTheyCostLess) {
+  const PatternOfLists pattern(12, {{0, 1, 2}, {0, 1, 3}});
+  const auto shared = ElementsAre(0, 1, 2 | firstRow, 3 | secondRow);
+  const auto divided = ElementsAre(0, 1, 2 | ofFirst, 3 | ofSecond);
+  EXPECT_THAT(pattern.tiles(2, {88, 100, 75}), ElementsAre(divided));
+  EXPECT_THAT(pattern.tiles(2, {88, 100, 76}), ElementsAre(shared));
+  EXPECT_THAT(pattern.tiles(2, {88, 175, 0}), ElementsAre(divided));
+  EXPECT_THAT(pattern.tiles(2, {88, 176, 0}), ElementsAre(shared));
+  EXPECT_THAT(pattern.tiles(2, {88, 0, 0}), ElementsAre(shared)) << "the variant has none";
+}
+
+TEST(DividedSteps, AreThoseOfEveryHead) {
+  PatternOfLists pattern(12, {{0, 1, 2}, {0, 1, 3}, {0}, {0}});
+  pattern.problem.batches = 2;
+  EXPECT_THAT(pattern.join(2, freeDivision).dividedSteps, ElementsAre(1u, 0u, 1u, 0u));
 }
 
 TEST(JointLists, ThereMayBeNoQueries) {

@@ -84,18 +84,39 @@ TEST(JointImage, IsChecked) {
        }},
       {"the time of joint rows in percent of variant 0 is there 0 times",
        [](auto &i) { i.variants[0].plan_cost_count = 1; }},
-      {"the time of joint rows in percent of variant 0 is 0, 1 to 65535 is expected",
+      {"the time of joint rows in percent of variant 0 is 0, 1 to 250 is expected",
        [](auto &i) { i.planCost(SPARSEC_PLAN_COST_JOINT_ROWS) = 0; }},
-      {"the time of joint rows in percent of variant 0 is 65536, 1 to 65535 is expected",
-       [](auto &i) { i.planCost(SPARSEC_PLAN_COST_JOINT_ROWS) = 65536; }},
+      {"the time of joint rows in percent of variant 0 is 251, 1 to 250 is expected",
+       [](auto &i) { i.planCost(SPARSEC_PLAN_COST_JOINT_ROWS) = 251; }},
       {"variant 1 requires plan sections, but the last variant must run without a plan",
        [](auto &i) { std::swap(i.variants[0], i.variants[1]); }},
   };
   EXPECT_OK(parseJoint(attentionWithJointLists(), [](auto &) {}));
   EXPECT_OK(parseJoint(attentionWithJointLists(1), [](auto &) {}));
-  EXPECT_OK(parseJoint(attentionWithJointLists(65535), [](auto &) {}));
+  EXPECT_OK(parseJoint(attentionWithJointLists(250), [](auto &) {}));
   for (auto &[message, change] : cases)
     EXPECT_STATUS(parseJoint(attentionWithJointLists(), change), SPARSEC_STATUS_INVALID_IMAGE, message);
+}
+
+TEST(JointImage, DividedStepsHaveTwoBlocks) {
+  struct {
+    std::string message;
+    ChangeInfo change;
+  } cases[] = {
+      {"variant 0 has divided steps, but its steps of 64 keys are not two blocks of 64",
+       [](auto &i) { i.setTile(jointStage, 128, 64); }},
+      {"variant 0 has divided steps, but its steps of 128 keys are not two blocks of 128",
+       [](auto &i) { i.arguments[3].block_columns = 128; }},
+      {"the time of a divided step in percent of variant 0 is 0, 1 to 250 is expected",
+       [](auto &i) { i.planCost(SPARSEC_PLAN_COST_DIVIDED_STEP) = 0; }},
+      {"the time of a divided step in percent of variant 0 is 251, 1 to 250 is expected",
+       [](auto &i) { i.planCost(SPARSEC_PLAN_COST_DIVIDED_STEP) = 251; }},
+      {"the time of a division in percent of variant 0 is 65536, 0 to 65535 is expected",
+       [](auto &i) { i.planCost(SPARSEC_PLAN_COST_DIVISION) = 65536; }},
+  };
+  EXPECT_OK(parseJoint(attentionWithDividedSteps(), [](auto &) {}));
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseJoint(attentionWithDividedSteps(), change), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
 TEST(JointImage, ProductsHaveNone) {
@@ -296,6 +317,41 @@ TEST_F(JointPlan, StepsMayHaveTwoBlocks) {
   EXPECT_EQ(elements<uint32_t>(SPARSEC_PLAN_JOINT_BLOCKS).size(), 4u * 6 + 1);
 }
 
+/// Both rows see 3 blocks of 5: two of them make a shared step, and the third one is in a divided step for each row.
+/// The other divided step has what a row sees alone. A tile takes 2 * .8 + 2 beside its 2 * .8, and a worker has two.
+TEST_F(JointPlan, StepsMayBeDivided) {
+  loadJoint(attentionWithDividedSteps());
+  ASSERT_OK(createStatic());
+  EXPECT_THAT(reason(),
+              StartsWith("joint lists: 1.33 block rows see a block, 66.67 % of the blocks are in divided steps, "
+                         "2.31 times as fast"));
+  constexpr uint32_t ofFirst = SPARSEC_JOINT_DIVIDED | SPARSEC_JOINT_ABSENT << 1;
+  constexpr uint32_t ofSecond = SPARSEC_JOINT_DIVIDED | SPARSEC_JOINT_ABSENT;
+  const auto entries = elements<uint32_t>(SPARSEC_PLAN_JOINT_BLOCKS);
+  ASSERT_EQ(entries.size(), 4u * 6 + 1);
+  EXPECT_THAT(std::vector(entries.begin(), entries.begin() + 6),
+              ElementsAre(1, 2, 0 | ofFirst, 4 | ofSecond, 3 | ofFirst, 3 | ofSecond));
+}
+
+/// A tile has a shared step of 2 blocks, an overhead of as much, and 2 divided steps. A worker has two tiles. Its 4
+/// tiles of the other variant take 4 + 2 steps each.
+TEST_F(JointPlan, AFiftiethIsLeastWithDividedSteps) {
+  Rows rows;
+  for (int r = 0; r < 8; ++r)
+    rows.push_back(r % 2 == 0 ? std::vector<int32_t>{0, 2, 4, 6} : std::vector<int32_t>{0, 2, 5, 7});
+  for (auto [percentage, why] :
+       {std::pair(244u, "joint lists: 1.33 block rows see a block, 66.67 % of the blocks are in "
+                        "divided steps, 1.02 times as fast"),
+        {245u, "no joint lists: 1.33 block rows see a block, 66.67 % of the blocks are in "
+               "divided steps, 1.02 times as fast"}}) {
+    loadJoint(attentionWithDividedSteps(percentage));
+    setRows(rows);
+    ASSERT_OK(createStatic());
+    EXPECT_THAT(reason(), StartsWith(why)) << percentage;
+    EXPECT_EQ(launched(), percentage == 244 ? "attention_joint" : "attention_any");
+  }
+}
+
 /// 8 tiles of 2 steps in 4 lists, against 4 of 1.6.
 TEST_F(JointPlan, RowsMayBeEmpty) {
   setRows(Rows(8));
@@ -400,6 +456,14 @@ TEST_F(JointPlan, ComesBackWithoutLists) {
   expectNone("no joint lists: the pattern may change");
 }
 
+TEST_F(JointPlan, ComesBackFromBytesWithDividedSteps) {
+  loadJoint(attentionWithDividedSteps());
+  ASSERT_OK(createStatic());
+  const PlanContents contents = contentsOf(*plan);
+  ASSERT_OK(loadPlan(savePlan()));
+  EXPECT_TRUE(contentsOf(*plan) == contents);
+}
+
 /// Steps have two blocks: tile 0 has the entries 0 to 6, of the blocks 0 to 4 and of none.
 class DamagedJointPlan : public JointPlan {
 protected:
@@ -464,6 +528,38 @@ TEST_F(DamagedJointPlan, RowsOfEntries) {
   refusesEntry("entry 3 is in neither row", 3, noJointBlock);
   refusesEntry("entry 4 is in neither row", 4, noJointBlock);
   refusesEntry("entry 5 is in neither row", 5, noJointBlock | 7);
+}
+
+/// Tile 0 has a shared step, and two divided ones of the entries 2 to 6.
+TEST_F(DamagedJointPlan, DividedSteps) {
+  loadJoint(attentionWithDividedSteps());
+  ASSERT_OK(createStatic());
+  good = savePlan();
+  constexpr uint32_t ofFirst = SPARSEC_JOINT_DIVIDED | SPARSEC_JOINT_ABSENT << 1;
+  constexpr uint32_t ofSecond = SPARSEC_JOINT_DIVIDED | SPARSEC_JOINT_ABSENT;
+  refusesEntry("entry 3 is in a step that is divided in part", 3, 4 | SPARSEC_JOINT_ABSENT);
+  refusesEntry("entry 1 is in a step that is divided in part", 1, 2 | ofSecond);
+  refusesEntry("entry 2 is not of row 0 alone", 2, 0 | ofSecond);
+  refusesEntry("entry 3 is not of row 1 alone", 3, 4 | ofFirst);
+  refusesEntry("entry 2 is not of row 0 alone", 2, 0 | SPARSEC_JOINT_DIVIDED);
+  refusesEntry("entry 4 is of block 0, as another one of tile 0", 4, 0 | ofFirst);
+  refusesEntry("entry 5 is of block 1, as another one of tile 0", 5, 1 | ofSecond);
+  refusesEntry("entry 0 is in neither row", 0, noJointBlock);
+}
+
+TEST_F(DamagedJointPlan, OrderOfDividedSteps) {
+  loadJoint(attentionWithDividedSteps());
+  ASSERT_OK(createStatic());
+  good = savePlan();
+  auto refusesStep = [&](const std::string &message, int64_t first, uint32_t entry, uint32_t second) {
+    ByteVector bytes = good;
+    setWord(bytes, joint, SPARSEC_PLAN_JOINT_BLOCKS, first, entry);
+    setWord(bytes, joint, SPARSEC_PLAN_JOINT_BLOCKS, first + 1, second);
+    refusesBytes("joint blocks of variant 0: " + message, bytes);
+  };
+  refusesStep("entry 0 is of a divided step, but tile 0 has none in front", 0,
+              7 | SPARSEC_JOINT_DIVIDED | SPARSEC_JOINT_ABSENT << 1, 8 | SPARSEC_JOINT_DIVIDED | SPARSEC_JOINT_ABSENT);
+  refusesStep("entry 4 is of a shared step behind a divided one", 4, 7, 8);
 }
 
 TEST_F(DamagedJointPlan, Ends) {

@@ -22,6 +22,8 @@ static void expectPlanCosts(const PlanCosts &costs) {
   EXPECT_TRUE(costs.groupedDensity > 0 && costs.groupedDensity <= 101);
   EXPECT_TRUE(costs.panelCache >= 0 && costs.panelCache <= 100);
   EXPECT_TRUE(costs.jointRows > 0 && costs.jointRows <= 100);
+  EXPECT_TRUE(costs.dividedStep >= costs.jointRows && costs.dividedStep < 2 * costs.jointRows);
+  EXPECT_TRUE(costs.division >= 0 && costs.division < 1000);
 }
 
 TEST(TargetTable, FindsChipsByName) {

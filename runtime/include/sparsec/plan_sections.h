@@ -142,7 +142,10 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_JOINT_RANGES = 28,
   /* uint32[entries + 1]: the number of a key block, and bits of both rows (SPARSEC_JOINT_PARTIAL,
    * SPARSEC_JOINT_ABSENT). A list has whole steps of tile_n / block columns entries, or of one. An entry
-   * that fills up the last step is in neither row and has the number 0. The last entry is zero. */
+   * that fills up the last of the shared steps is in neither row and has the number 0. In a shared step both rows walk
+   * all entries. Behind the shared steps, of which a list that is not empty has one at least, a list may have divided
+   * ones of two entries (SPARSEC_JOINT_DIVIDED): the first row sees and walks the first entry alone, the second row the
+   * second one. The last entry is zero. */
   SPARSEC_PLAN_JOINT_BLOCKS = 29,
 } sparsec_plan_section_t;
 
@@ -167,6 +170,8 @@ typedef struct sparsec_cut_tile_s {
 #define SPARSEC_JOINT_BLOCK_MASK 0xffffffu
 #define SPARSEC_JOINT_PARTIAL 0x4000000u /* the row sees the block, and the mask region applies */
 #define SPARSEC_JOINT_ABSENT 0x10000000u /* the row does not see the block */
+/* The step is divided. This bit is of the entry, not of a row. */
+#define SPARSEC_JOINT_DIVIDED 0x80000000u
 
 #define SPARSEC_SLICE_ROWS 32 /* block rows; see SPARSEC_PLAN_COLUMN_COUNTS */
 
@@ -202,6 +207,13 @@ typedef enum sparsec_plan_cost_key_e {
   /* Attention with joint lists: the time that such a tile takes for some keys, as a percentage of the time that a tile
    * of the variant for single block rows takes for as many. */
   SPARSEC_PLAN_COST_JOINT_ROWS = 9,
+  /* Attention with joint lists, optional: the time of a divided step, as a percentage of the time that a tile of the
+   * variant for single block rows takes for as many keys as one row has in it. Joint lists have divided steps only for
+   * variants with this number. */
+  SPARSEC_PLAN_COST_DIVIDED_STEP = 10,
+  /* Attention with joint lists, optional: the time that a tile takes more if it has divided steps, in the unit of
+   * SPARSEC_PLAN_COST_DIVIDED_STEP. */
+  SPARSEC_PLAN_COST_DIVISION = 11,
 } sparsec_plan_cost_key_t;
 
 /*
