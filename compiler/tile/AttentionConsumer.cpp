@@ -305,7 +305,7 @@ AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextT
 }
 
 /// The names of the values of Progress.
-static constexpr StringRef namesOfProgress[] = {"slot", "block", "second", "output", "probabilities", "rows", "count"};
+constexpr StringRef namesOfProgress[] = {"slot", "block", "second", "output", "probabilities", "rows", "count"};
 
 /// The steps of a list that has blocks, up to the product with the last values, or to the first divided step; the slot
 /// of the first keys is full.
