@@ -164,11 +164,6 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
-/// Whether sequences have numbers of queries or keys of their own.
-static bool hasOwnLengths(AttentionOp attention) {
-  return attention.getQueryStarts() || attention.getKeyStarts() || attention.getKeyLengths();
-}
-
 /// kernel_c14
 static LogicalResult verifyWalks(KernelOp kernel) {
   auto planned = kernel.getPlannedSchedulesAttr();
@@ -182,7 +177,7 @@ static LogicalResult verifyWalks(KernelOp kernel) {
   if (!planned)
     return success();
   auto attention = dyn_cast<AttentionOp>(kernel.getAnchor());
-  const bool mayJoin = attention && attention.getPattern() && !hasOwnLengths(attention);
+  const bool mayJoin = attention && attention.getPattern() && !attention.hasSequences();
   if (!isa<SpmmOp>(kernel.getAnchor()) && !mayJoin)
     return kernel.emitOpError("expects planned_schedules for sparsec.spmm, and for sparsec.attention with a pattern "
                               "and without lengths of sequences");

@@ -37,8 +37,7 @@ class AttentionSelection : public SelectionFor<AttentionDescription> {
 public:
   AttentionSelection(KernelOp kernel, AttentionOp attention, const Chip &chip)
       : SelectionFor(kernel, describeProblem(attention), chip),
-        hasPlannedLists(attention.getPattern() && !attention.getQueryStarts() && !attention.getKeyStarts() &&
-                        !attention.getKeyLengths()) {}
+        hasPlannedLists(attention.getPattern() && !attention.hasSequences()) {}
 
 private:
   std::vector<Schedule> planned() const override {
