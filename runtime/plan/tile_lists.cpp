@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <numeric>
 
 namespace sparsec::runtime {
@@ -198,6 +199,7 @@ Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_
 using GroupOf = uint32_t (*)(const Tile &unit);
 uint32_t panelOf(const Tile &unit) { return unit.panel; }
 uint32_t rowOf(const Tile &unit) { return unit.row; }
+uint32_t groupOfAll(const Tile & /*unit*/) { return 0; }
 
 /// Levels the loads of an assignment: the worker with the largest load gives a unit to another one, and gets a less
 /// costly unit of the same group for it. What runs at about the same time stays the same, and so does what it shares in
@@ -272,12 +274,12 @@ private:
   std::vector<std::vector<uint32_t>> ofGroup;
 };
 
-/// Where units have groups, workers swap those of a group to level their loads.
+/// Workers swap units to level their loads, once for each kind of groups: those of a group.
 template <typename PanelsOf>
 TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
-                    const PanelsOf &panelsOf, GroupOf groupOf = nullptr) {
+                    const PanelsOf &panelsOf, std::initializer_list<GroupOf> swaps = {}) {
   Assignment assignment = assignUnits(units, costs, workers, panelsOf);
-  if (groupOf)
+  for (GroupOf groupOf : swaps)
     LoadLevelling(units, costs, groupOf, assignment).run([&](const Tile &unit) {
       const PanelRange panels = panelsOf(unit);
       return panels.end - panels.begin;
@@ -299,9 +301,9 @@ TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> 
 }
 
 TileLists listTiles(const std::vector<Tile> &order, const std::vector<uint32_t> &costs, int64_t workers,
-                    GroupOf groupOf = nullptr) {
+                    std::initializer_list<GroupOf> swaps = {}) {
   auto panelsOf = [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; };
-  return listUnits(order, costs, workers, panelsOf, groupOf);
+  return listUnits(order, costs, workers, panelsOf, swaps);
 }
 
 } // namespace
@@ -365,7 +367,7 @@ TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &
     std::vector<Tile> tiles = order;
     std::vector<uint32_t> tileCosts = orderedCosts;
     levelEnd(tiles, tileCosts, workers, sortedTiles);
-    return listTiles(tiles, tileCosts, workers, rowOf);
+    return listTiles(tiles, tileCosts, workers, {rowOf});
   };
   const bool isShort = grid.tiles() <= sortedTilesPerWorker * workers;
   TileLists lists = listWith(isShort ? sortedTilesPerWorker : 1);
@@ -377,28 +379,29 @@ TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &
 
 TileLists makeTileLists(const TileListInput &input) {
   const std::vector<Tile> ordered = orderUnits(input);
-  auto listWith = [&](const std::function<void(std::vector<Tile> &, std::vector<uint32_t> &)> &change) {
+  using Change = std::function<void(std::vector<Tile> &, std::vector<uint32_t> &)>;
+  auto listWith = [&](const Change &change, std::initializer_list<GroupOf> swaps) {
     std::vector<Tile> units = ordered;
     std::vector<uint32_t> costs(units.size());
     for (size_t i = 0; i < units.size(); ++i)
       costs[i] = input.rowCosts[units[i].row];
     change(units, costs);
-    return listUnits(
-        units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); },
-        input.groupRows == 0 ? panelOf : nullptr);
+    return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); }, swaps);
   };
+  auto unchanged = [](auto &, auto &) {};
   auto levelled = [&](auto &units, auto &costs) { levelEnd(units, costs, input.workers); };
   if (input.groupRows != 0) {
-    TileLists lists = listWith(levelled);
+    TileLists lists = listWith(levelled, {});
     lists.groupRows = input.groupRows;
     return lists;
   }
   // Rows by falling cost mostly end level as they are. Where a few rows cost far more than the others, those of the
   // last panels begin too late.
-  TileLists best = listWith([](auto &, auto &) {});
-  auto improve = [&](const auto &change) {
+  const TileLists inOrder = listWith(unchanged, {panelOf});
+  TileLists best = inOrder;
+  auto improve = [&](const Change &change) {
     if (best.balance < goodBalance)
-      if (TileLists lists = listWith(change); lists.balance > best.balance)
+      if (TileLists lists = listWith(change, {panelOf}); lists.balance > best.balance)
         best = std::move(lists);
   };
   improve(levelled);
@@ -407,6 +410,12 @@ TileLists makeTileLists(const TileListInput &input) {
       moveHeavyToFront(units, costs, input.workers, part);
       levelled(units, costs);
     });
+  // Where so few tiles are all sorted, each worker begins with a costly one, and these read all panels at once. Swaps
+  // of tiles of any panels leave most of them in the order of the panels.
+  const bool areAllSorted = int64_t(ordered.size()) <= sortedTilesPerWorker * input.workers;
+  if (areAllSorted && best.balance > inOrder.balance)
+    if (TileLists lists = listWith(unchanged, {panelOf, groupOfAll}); lists.balance >= goodBalance)
+      best = std::move(lists);
   best.panelsAtOnce = input.panelsAtOnce;
   return best;
 }

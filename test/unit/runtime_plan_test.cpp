@@ -78,6 +78,20 @@ TEST(TileLists, PanelsOfAUnitStayTogether) {
   EXPECT_DOUBLE_EQ(tileListsOf({1}, 10, 3, 2, 1, /*panelsPerUnit=*/2).balance, 1.5 / 2);
 }
 
+/// Four tiles for each worker, whose loads no swaps in a panel level. All sorted by cost they would be level, too.
+TEST(TileLists, FewTilesAreLevelInTheOrderOfThePanels) {
+  const std::vector<uint32_t> rowCosts = {6, 10, 10, 2, 12, 4, 8, 6, 8, 8,  6,  4,  6, 6,  10, 8,
+                                          8, 4,  16, 6, 12, 8, 6, 8, 8, 12, 10, 14, 6, 10, 10, 8};
+  const TileLists lists = makeTileLists({rowCosts, {1, 32, 8}, /*workers=*/66, /*groupRows=*/0, /*panelsPerUnit=*/1});
+  EXPECT_GE(lists.balance, 0.95);
+  for (size_t worker = 0; worker < 66; ++worker) {
+    std::vector<uint32_t> panels;
+    for (auto [row, panel] : tilesOf(lists, worker))
+      panels.push_back(panel);
+    EXPECT_TRUE(std::is_sorted(panels.begin(), panels.end())) << worker;
+  }
+}
+
 /// Lists of three rows, the second one the longest, for one worker.
 std::vector<std::pair<uint32_t, uint32_t>> tilesOfPanelsAtOnce(int64_t panels, int64_t panelsAtOnce,
                                                                int64_t groupRows = 0) {
