@@ -154,19 +154,29 @@ void makeStreams(const PlanInput &input, const sparsec_stage_info_t &stage, cons
     arrays.streams = {};
 }
 
-/// The windows are of different sizes only for a product whose number of tiles is known.
+/// Whether windows end sooner with a row less. Of streams they do where a consumer has several rows: one that misses
+/// its only row waits for the others, and so does a CTA of a cluster. A product of several rows takes as long without
+/// one.
+bool mayBeShort(const sparsec_variant_info_t &variant, const sparsec_stage_info_t &stage, int64_t rowsOfBlock) {
+  return !takesStreams(variant) ||
+         (stage.cluster == 1 && stage.product_rows == rowsOfBlock && stage.consumer_rows > stage.product_rows);
+}
+
+/// The windows are short only for a product whose number of tiles is known.
 RowOrder rowOrderOf(const PlanInput &input, const Variant &variant, const MatrixRows &matrix, const VariantPlan &part,
                     PlanProgress &progress) {
   const sparsec_stage_info_t &stage = *variant.first().info;
   RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); }};
-  if (takesStreams(*variant.info) || !input.mayReorderRows() || !isKnown(part.tiles))
+  if (!input.mayReorderRows() || !isKnown(part.tiles) || !mayBeShort(*variant.info, stage, matrix.rowsOfBlock))
     return order;
+  const bool areStreams = takesStreams(*variant.info);
   const WindowLoad load = {tileGrid(input.kernel, stage, input.problem).panels, variant.first().residentWorkers,
                            input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_COLUMN),
-                           input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD)};
+                           input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_TILE_OVERHEAD), areStreams};
   const int64_t groups = stage.tile_m / matrix.rowsOfBlock;
   order.shortWindows = chooseShortWindows(matrix.pattern, groups, load);
-  order.power = powerOfColumns({matrix.pattern.blockRows, groups, order.shortWindows}, load);
+  if (!areStreams)
+    order.power = powerOfColumns({matrix.pattern.blockRows, groups, order.shortWindows}, load);
   return order;
 }
 

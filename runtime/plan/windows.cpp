@@ -157,12 +157,16 @@ struct ExpectedCosts {
     const double density = double(pattern.count()) / (double(pattern.blockRows) * width);
     const double absence = std::pow(1 - density, double(rows)), columns = width * (1 - absence);
     const double blocks = double(rows) * density * width;
+    if (load.areStreams) { // of so many rows that windows cost nearly the same
+      mean = load.columnCost * columns + 100 * (blocks + load.tileOverhead);
+      return;
+    }
     loadsBound = load.columnCost * columns > 100 * blocks;
     mean = windowCost(columns, blocks, load.columnCost, load.tileOverhead);
     deviation = loadsBound ? load.columnCost * std::sqrt(columns * absence) : 100 * std::sqrt(blocks * (1 - density));
   }
-  bool loadsBound; // loads of columns take longer than the products
-  double mean, deviation;
+  bool loadsBound = false; // loads of columns take longer than the products
+  double mean, deviation = 0;
 };
 
 /// The expected time of all tiles, where workers with many tiles have those that cost least. A worker has a single tile
@@ -213,8 +217,9 @@ int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const Wi
     return 0;
   int64_t best = 0; // short windows are the last ones
   double leastTime = timeOfTiles(shape, costs, load);
-  const int64_t most = haveFewTiles ? ceilDivide(pattern.blockRows, groups - 1) : mostShortWindows;
-  for (shape.shortWindows = 1; shape.shortWindows <= std::min(most, shape.count()); ++shape.shortWindows)
+  const int64_t all = ceilDivide(pattern.blockRows, groups - 1), least = load.areStreams ? all : 1;
+  const int64_t most = haveFewTiles || load.areStreams ? all : mostShortWindows;
+  for (shape.shortWindows = least; shape.shortWindows <= std::min(most, shape.count()); ++shape.shortWindows)
     if (const double time = timeOfTiles(shape, costs, load); time < leastTime) {
       best = shape.shortWindows;
       leastTime = time;

@@ -48,12 +48,13 @@ Windows makeWindows(const WindowInput &input);
 struct WindowLoad {
   int64_t panels, workers;
   uint32_t columnCost, tileOverhead; // see windowCosts()
+  bool areStreams = false;           // whose costs are those of streamCosts()
 };
 
 /// How many windows have one row less than `groups` (WindowShape), so that the last tiles of all workers end together:
 /// as many as let the last tile end soonest, if columns have blocks at random. 0 where there are many tiles for each
 /// worker, and where loads of columns bound the time: a row that shares them with fewer others makes it longer. That
-/// pays only if each worker has so few tiles that one less counts.
+/// pays only if each worker has so few tiles that one less counts. Windows of streams are all short or none.
 int64_t chooseShortWindows(const BlockPattern &pattern, int64_t groups, const WindowLoad &load);
 
 /// The power of RowOrder for these windows. Where each worker has at most one tile, the longest window bounds the time.

@@ -174,6 +174,35 @@ TEST_F(StreamPlan, RowsThatShareColumnsShareAWindow) {
   EXPECT_EQ(planInfo().columns, 8);
 }
 
+/// Each worker has a tile at most, which ends sooner with three rows than with four.
+class StreamsOfFewTiles : public StreamPlan {
+protected:
+  int64_t windowsWith(const std::function<void(sparsec_stage_info_t &)> &change, uint32_t flags = 0,
+                      bool isWidthOpen = false) {
+    LaunchInfoBuilder info = linearWithStreams();
+    info.stages[streamStage].cluster = 1;
+    change(info.stages[streamStage]);
+    load(info);
+    setArguments(8 * 64, 4 * 64, 1024);
+    setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}, {2}, {0}, {2, 3}});
+    EXPECT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | flags, isWidthOpen));
+    return planInfo().windows;
+  }
+};
+
+TEST_F(StreamsOfFewTiles, HaveShortWindows) {
+  EXPECT_EQ(windowsWith([](auto &) {}), 3);
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_WINDOW_ROWS, 8), (std::vector<int32_t>{0, 2, 4, -1, 1, 3, 7, -1}));
+}
+
+TEST_F(StreamsOfFewTiles, HaveFullWindowsElsewhere) {
+  EXPECT_EQ(windowsWith([](auto &) {}, SPARSEC_PLAN_FAST), 2) << "rows stay in their order";
+  EXPECT_EQ(windowsWith([](auto &) {}, 0, /*isWidthOpen=*/true), 2) << "the number of tiles is open";
+  EXPECT_EQ(windowsWith([](auto &stage) { stage.cluster = 2; }), 2) << "the other CTA has all rows";
+  EXPECT_EQ(windowsWith([](auto &stage) { stage.product_rows = 128; }), 2) << "a product takes as long with one row";
+  EXPECT_EQ(windowsWith([](auto &stage) { stage.consumer_rows = 64; }), 2) << "a consumer without its row waits";
+}
+
 TEST_F(StreamPlan, LaunchesTakeTheVariantOfThePlan) {
   EXPECT_EQ(launched(), "linear_aligned") << "without a plan";
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));

@@ -298,6 +298,20 @@ TEST(Windows, ShortOnesWhereTheyEndTheTilesFirst) {
   EXPECT_EQ(chooseShortWindows(Pattern(128, std::vector<std::vector<int32_t>>(128)).view(), 3, load), 0) << "no block";
 }
 
+/// Windows of nine rows, of a pattern with so many block rows and columns.
+TEST(Windows, OfStreamsAreAllShortOrNone) {
+  auto chosenFor = [](int64_t size, double density, int64_t panels) {
+    const WindowLoad load = {panels, 132, 100, 2, /*areStreams=*/true};
+    return chooseShortWindows(Pattern::random(size, size, density, 0, 1).view(), 9, load);
+  };
+  for (double density : {0.9, 0.5, 0.1, 0.05}) {
+    EXPECT_EQ(chosenFor(128, density, 32), 16) << "3.9 tiles for each worker, of which four at most are shorter";
+    EXPECT_EQ(chosenFor(256, density, 4), 32) << "one for each worker";
+    EXPECT_EQ(chosenFor(256, density, 64), 0) << "many tiles are level as they are";
+    EXPECT_EQ(chosenFor(160, density, 40), 0) << "seven for some workers, where six are as many rows";
+  }
+}
+
 namespace {
 int64_t mostColumns(const Windows &windows) {
   int64_t most = 0;
