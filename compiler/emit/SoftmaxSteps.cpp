@@ -156,8 +156,14 @@ RowState SoftmaxSteps::rowsOf(Value state) {
 template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op, Value terms) {
   Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
   SmallVector<ScorePositions::Block, 2> blocks;
-  for (auto [key, isPartial] : llvm::zip(op.getKeys(), op.getPartial()))
-    blocks.push_back({values.one(key), b.add(values.one(key), column), values.one(isPartial)});
+  for (auto [key, isPartial] : llvm::zip(op.getKeys(), op.getPartial())) {
+    ScorePositions::Block block = {values.one(key), b.add(values.one(key), column), values.one(isPartial)};
+    if (auto op = key.template getDefiningOp<KeyBlockOp>()) {
+      block.step = values.one(op.getBlock());
+      block.keys = op.getKeys();
+    }
+    blocks.push_back(block);
+  }
   const TileSoftmax &tile = softmaxes.find(op.getSoftmax())->second;
   KeyTerms computed = terms ? unpackState(values.of(terms), tile.softmax->noKeyTerms()) : KeyTerms();
   return ScorePositions(context, tile.threadQuery, blocks, computed);

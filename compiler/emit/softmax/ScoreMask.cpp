@@ -52,20 +52,27 @@ Value ScoreMask::inAnyBlock(const ScorePositions &positions, BlockTest test) {
   return any;
 }
 
-/// Where registers are few, the first key of the block is that of all threads, so that none is kept for the column of
-/// the thread. Where there are many, that moves polynomials of soft caps ahead of exponentials, which takes 1 % longer.
+/// Limits are the same in all steps of a tile, so that a step compares its number alone. Where blocks have no numbers,
+/// any key of a block serves. Where registers are few, that is the first one, the same for all threads, so that none is
+/// kept for the column of the thread. Where there are many, what is the same for all threads moves polynomials of soft
+/// caps ahead of exponentials, which takes 1 % longer.
 Value ScoreMask::isCut(const ScorePositions::Block &block) {
-  Value key = context.hasManyRegisters() ? block.firstKey : block.key;
-  Value first = b.sub(key, b.modulo(key, context.keyBlock));
-  Value last = b.add(first, context.keyBlock - 1);
-  Value cut = b.compare(arith::CmpIPredicate::sge, last, context.keys(tile));
-  auto either = [&](Value condition) { cut = b.logicalOr(cut, condition); };
-  Value firstPosition = b.add(tile.first, context.queryOffset(tile));
+  bool isByStep = block.step && !(context.hasManyRegisters() && context.scoreForm.hasFixedShift());
+  Value place = isByStep ? block.step : context.hasManyRegisters() ? block.firstKey : block.key;
+  int64_t keys = isByStep ? block.keys : context.keyBlock, unit = isByStep ? 2 : keys;
+  // The place of the block of a key. Keys before the first one are in none.
+  auto placeOf = [&](Value key) {
+    Value zero = b.i32(0), number = arith::MaxSIOp::create(b, key, zero);
+    return b.mul(b.divide(number, keys), unit);
+  };
+  Value firstPosition = b.add(tile.first, context.queryOffset(tile)), end = context.keys(tile);
   if (context.windowRight >= 0)
-    either(b.compare(arith::CmpIPredicate::sgt, last, b.add(firstPosition, context.windowRight)));
-  if (context.windowLeft >= 0)
-    either(b.less(first, b.sub(b.add(firstPosition, context.tileRows - 1), context.windowLeft)));
-  return cut;
+    end = b.minimum(end, b.add(firstPosition, context.windowRight + 1));
+  Value cut = b.compare(arith::CmpIPredicate::sge, place, placeOf(end));
+  if (context.windowLeft < 0)
+    return cut;
+  Value begin = b.sub(b.add(firstPosition, context.tileRows - 1), context.windowLeft);
+  return b.logicalOr(cut, b.less(place, placeOf(b.add(begin, keys - 1))));
 }
 
 /// Changes scores where a condition holds.

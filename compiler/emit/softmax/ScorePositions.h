@@ -26,6 +26,9 @@ public:
     mlir::Value key;       // i32, the first of the block, the same for all threads
     mlir::Value firstKey;  // i32, of the thread's first score in the block
     mlir::Value isPartial; // i1: the mask region applies
+    // Where blocks come one by one from a walk: twice the number of the block, one more if it is partial. Else null.
+    mlir::Value step = {};
+    int64_t keys = 0; // of the block, where it has a step
   };
 
   /// `query` (i32) is the first of the thread's two. `terms` are those of the keys, as far as they have been computed.
