@@ -516,18 +516,33 @@ def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {
   let hasVerifier = 1;
 }
 
-def Sparsec_IssueBeginOp : Sparsec_Op<"issue_begin", []> {
-  let summary = "Lets another tile of the CTA that issues products finish, and says that this one issues.";
+def Sparsec_IssuerOp : Sparsec_Op<"issuer", []> {
+  let summary = "Reads which tile of the CTA issues products.";
   let description = [{
-    A courtesy and no lock: a bounded number of reads of an i32 at `offset` in shared memory, which
-    `sparsec-assign-shared-memory` sets; two that see no issuer both begin. So nothing depends on who has work.
+    An i32 at `offset` in shared memory, which `sparsec-assign-shared-memory` sets. Read beside the messages of the
+    keys, it is there as soon as they are.
 
     ```mlir
-    sparsec.issue_begin
+    %issuer = sparsec.issuer
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_IssueBeginOp : Sparsec_Op<"issue_begin", []> {
+  let summary = "Lets another tile of the CTA that issues products finish, and says that this one issues.";
+  let description = [{
+    A courtesy and no lock: if `issuer`, which was read before, is another tile, a bounded number of reads until there
+    is none; two that see no issuer both begin. So nothing depends on who has work.
+
+    ```mlir
+    sparsec.issue_begin %issuer
+    ```
+  }];
+  let arguments = (ins I32:$issuer, OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "$issuer attr-dict";
 }
 
 def Sparsec_IssueEndOp : Sparsec_Op<"issue_end", []> {

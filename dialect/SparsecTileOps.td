@@ -496,7 +496,9 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     registers for certain. With `widened` the elements of the views are fp8, and mma.sync multiplies them as f16, in an
     order of K that both operands share. With `ones` the accumulator has 8 columns more than B: products with a B of
     ones, each of which is the sum of a row of A. A is a fragment then, and B has 64 columns (`mn`). `ones` is where in
-    the shared memory of the CTA the ones of one instruction are; `sparsec-assign-shared-memory` sets it.
+    the shared memory of the CTA the ones of one instruction are; `sparsec-assign-shared-memory` sets it. With
+    `keeps_descriptors`, in a loop whose products are all in its own block and whose left operand outside registers is
+    the same in every step, an instruction by wgmma has uniform registers of its own for its descriptors.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -507,7 +509,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
     Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator,
     Optional<Sparsec_AnySum>:$registers, I64Attr:$depth, OptionalAttr<I64Attr>:$columns,
-    OptionalAttr<I64Attr>:$ones, UnitAttr:$widened);
+    OptionalAttr<I64Attr>:$ones, UnitAttr:$widened, UnitAttr:$keeps_descriptors);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)?

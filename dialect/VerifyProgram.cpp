@@ -116,7 +116,7 @@ LogicalResult SharedMemoryRanges::verify() {
     addRing(ring);
   program.walk([&](StoreOp store) { addStaging(store); });
   program.walk([&](AddSlicesOp op) { addSums(op); });
-  program.walk([&](IssueBeginOp op) {
+  program.walk([&](IssuerOp op) {
     if (op.getOffset())
       add(ofCta, *op.getOffset(), issuerBytes, "the issuer has");
   });

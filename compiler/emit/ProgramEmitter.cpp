@@ -94,8 +94,8 @@ void ProgramEmitter::initBarriers() {
           ringOf(ring).initBarriers(postsOf(ring), releasesOf(ring) * releasingCtas(ring));
     }
     ptx::mbarrierInitFence(b);
-    IssueBeginOp issue;
-    context.program.walk([&](IssueBeginOp op) { issue = op; });
+    IssuerOp issue;
+    context.program.walk([&](IssuerOp op) { issue = op; });
     if (issue)
       ptx::storeRelaxed(b, b.byteOffset(context.sharedMemory, *issue.getOffset()), b.i32(noIssuer));
   });
@@ -298,6 +298,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](AddSlicesOp add) { emitAddSlices(add); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
+      .Case([&](IssuerOp op) { values.set(op, readIssuer(*op.getOffset())); })
       .Case([&](IssueBeginOp op) { emitIssueBegin(op); })
       .Case([&](IssueEndOp op) { setIssuer(*op.getOffset(), b.i32(noIssuer)); })
       .Default([&](Operation *other) {
@@ -678,14 +679,13 @@ void ProgramEmitter::setIssuer(int64_t offset, Value issuer) {
 void ProgramEmitter::emitIssueBegin(IssueBeginOp op) {
   Value self = b.add(tileOfCta, noIssuer + 1);
   b.whileLoop(
-      b.i32(0),
-      [&](ValueRange reads) {
-        Value current = ptx::loadRelaxed(b, b.byteOffset(context.sharedMemory, *op.getOffset()));
-        Value exists = b.compare(arith::CmpIPredicate::ne, current, b.i32(noIssuer));
-        Value isOther = b.compare(arith::CmpIPredicate::ne, current, self);
-        return b.logicalAnd(b.logicalAnd(exists, isOther), b.less(reads[0], mostReads));
+      {values.one(op.getIssuer()), b.i32(0)},
+      [&](ValueRange state) {
+        Value exists = b.compare(arith::CmpIPredicate::ne, state[0], b.i32(noIssuer));
+        Value isOther = b.compare(arith::CmpIPredicate::ne, state[0], self);
+        return b.logicalAnd(b.logicalAnd(exists, isOther), b.less(state[1], mostReads));
       },
-      [&](ValueRange reads) { return Values{b.add(reads[0], 1)}; });
+      [&](ValueRange state) { return Values{readIssuer(*op.getOffset()), b.add(state[1], 1)}; });
   setIssuer(*op.getOffset(), self);
 }
 

@@ -6,6 +6,7 @@
 #define SPARSEC_EMIT_PROGRAM_EMITTER_H
 
 #include "ProgramValues.h"
+#include "Ptx.h"
 #include "Ring.h"
 #include "WalkEmitter.h"
 
@@ -40,6 +41,9 @@ public:
   void startKernelBehind();
   /// A family made the emitter of a walk.
   void setWalk(WalkOpInterface op, std::unique_ptr<WalkEmitter> walk);
+
+  /// No compiler knows what comes from another lane, nor that its sign is a zero.
+  mlir::Value unknownZero() { return mlir::arith::ShRSIOp::create(b, warpgroup, b.i32(31)); }
 
   ProgramContext &context;
   KernelBuilder &b;
@@ -97,6 +101,7 @@ private:
 
   // The issuer.
   void emitIssueBegin(IssueBeginOp op);
+  mlir::Value readIssuer(int64_t offset) { return ptx::loadRelaxed(b, b.byteOffset(context.sharedMemory, offset)); }
   void setIssuer(int64_t offset, mlir::Value issuer);
   bool hasSlices() { return int64_t(context.schedule.getSlices()) > 1; }
   bool warpsShareCopies() { return isOnlyRole && !hasSlices(); }

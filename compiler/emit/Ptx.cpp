@@ -213,6 +213,11 @@ Value ptx::wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits) {
   Value words = b.vector({low, b.i32(static_cast<int32_t>(bits >> 32))});
   return LLVM::BitcastOp::create(b, b.getI64Type(), words);
 }
+Value ptx::wgmmaDescriptorInPlace(KernelBuilder &b, Value address, int64_t bits, Value zero) {
+  Value low = b.add(address, b.i32(static_cast<int32_t>(bits)));
+  Value high = b.bitOr(zero, b.i32(static_cast<int32_t>(bits >> 32)));
+  return inlineAsm(b, b.getI64Type(), {low, high}, "mov.b64 $0, {$1, $2};", "=l,r,r", Effects::none);
+}
 void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
 

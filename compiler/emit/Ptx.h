@@ -102,6 +102,8 @@ Value wgmmaAddress(KernelBuilder &b, Value pointer);
 /// The descriptor of an address. Its two words are made apart, because ptxas 13.0 has lost the high word of a sum of 64
 /// bits (bench/notes/streams.md).
 Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
+/// The same; `zero` is in its high word, and the optimizer leaves it where it is.
+Value wgmmaDescriptorInPlace(KernelBuilder &b, Value address, int64_t bits, Value zero);
 void wgmmaFence(KernelBuilder &b);
 /// An operand in shared memory. isContiguousK: K-major, else MN-major; fp8 is K-major.
 struct WgmmaMatrix {

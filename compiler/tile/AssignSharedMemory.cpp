@@ -90,6 +90,7 @@ public:
     for (ProductOp product : productsOfOnes)
       product.setOnes(places.ones);
     program.setSharedMemory(places.total);
+    program.walk([&](IssuerOp op) { op.setOffset(places.issuer); });
     program.walk([&](IssueBeginOp op) { op.setOffset(places.issuer); });
     program.walk([&](IssueEndOp op) { op.setOffset(places.issuer); });
     program.walk([&](ClearRowsOp op) { op.setFirstBarrier(firstBarrierOfTiles); });

@@ -49,17 +49,19 @@ private:
     Value output;        // the sums of O
     Value probabilities; // of the step before
     Value rows;          // m and l
+    Value issuer;        // as it was when the keys arrived; null where no tile yields to another
     /// Where sequences have sizes of their own: for each block of the step before, its number of keys that count.
     Values counts;
 
     Values values() const;
-    static Progress of(ValueRange values);
   };
   /// The keys of a step that a group multiplies: all, or in divided steps those of its own block row.
   struct KeysOfStep {
     Value keyView, valueView;
     int64_t count;
   };
+  Progress progressOf(ValueRange values);
+  SmallVector<StringRef> namesOfProgress();
   /// A tile after its last step.
   struct FinishedTile {
     Value keys, output, rows;
@@ -109,7 +111,7 @@ private:
   /// packed stays without the choice.
   bool mayHaveNoQueries() { return (parts.hasPackedQueries() || parts.isSplit) && schedule.getConsumersM() > 1; }
   Value queriesOfTile();
-  void beginProducts();
+  void beginProducts(const Progress &progress);
   void endProducts();
   void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
   void releaseQueries(const NextTile &tile);
@@ -123,6 +125,18 @@ private:
   /// nothing.
   bool yieldsToIssuer() { return schedule.getConcurrentTiles() > 2 && !form.hasFixedShift(); }
 
+  /// Three tiles side by side share the instruction slots of an SM. Windows, lists together with a causal limit,
+  /// regions and sequences need the uniform registers themselves.
+  bool keepsDescriptors() {
+    SoftmaxOp softmax = parts.softmax;
+    return yieldsToIssuer() && !softmax.getWindow() && !(softmax.getCausal() && parts.keyLoop.getPattern()) &&
+           softmax.getScore().empty() && softmax.getMask().empty() && !parts.hasSequences();
+  }
+  void keepDescriptors(Value product) {
+    if (keepsDescriptors())
+      product.getDefiningOp<ProductOp>().setKeepsDescriptors(true);
+  }
+
   SequenceTile sequenceTile;
   Value keptQueries; // of the tile; null where products read queries from shared memory
   KeysOfStep whole;  // all keys of a step
@@ -131,12 +145,21 @@ private:
 
 AttentionConsumer::Values AttentionConsumer::Progress::values() const {
   Values all{keys, block, second, output, probabilities, rows};
+  if (issuer)
+    all.push_back(issuer);
   llvm::append_range(all, counts);
   return all;
 }
 
-AttentionConsumer::Progress AttentionConsumer::Progress::of(ValueRange values) {
-  return {values[0], values[1], values[2], values[3], values[4], values[5], Values(values.drop_front(6))};
+AttentionConsumer::Progress AttentionConsumer::progressOf(ValueRange values) {
+  Progress progress = {values[0], values[1], values[2], values[3], values[4], values[5], Value(), Values()};
+  values = values.drop_front(6);
+  if (yieldsToIssuer()) {
+    progress.issuer = values.front();
+    values = values.drop_front();
+  }
+  progress.counts = Values(values);
+  return progress;
 }
 
 AttentionConsumer::FirstKeys AttentionConsumer::FirstKeys::of(ValueRange values) {
@@ -304,8 +327,13 @@ AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextT
       chooseValues(hasQueries, none.values(), compute, [&] { return passSteps(tile, none, first.values()).values(); }));
 }
 
-/// The names of the values of Progress.
-constexpr StringRef namesOfProgress[] = {"slot", "block", "second", "output", "probabilities", "rows", "count"};
+SmallVector<StringRef> AttentionConsumer::namesOfProgress() {
+  SmallVector<StringRef> names{"slot", "block", "second", "output", "probabilities", "rows"};
+  if (yieldsToIssuer())
+    names.push_back("issuer");
+  names.push_back("count");
+  return names;
+}
 
 /// The steps of a list that has blocks, up to the product with the last values, or to the first divided step; the slot
 /// of the first keys is full.
@@ -313,17 +341,17 @@ AttentionConsumer::Progress AttentionConsumer::buildSteps(const NextTile &tile, 
                                                           const FirstKeys &first) {
   const LoopCondition isShared = {/*position=*/1, LoopTest::sge, 0};
   const LoopCondition hasBlock = {/*position=*/1, LoopTest::ne, endOfList};
-  return Progress::of(loopWhile(
-      b, firstStep(tile, none, first).values(), namesOfProgress, parts.hasDividedSteps() ? isShared : hasBlock,
-      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress), whole, whole).values(); }));
+  return progressOf(loopWhile(
+      b, firstStep(tile, none, first).values(), namesOfProgress(), parts.hasDividedSteps() ? isShared : hasBlock,
+      [&](ValueRange progress) { return nextStep(tile, progressOf(progress), whole, whole).values(); }));
 }
 
 /// The divided steps of a list, of which there is one at least, up to the product with the last values. The first one
 /// multiplies the values of a step that is not divided.
 AttentionConsumer::Progress AttentionConsumer::buildDividedSteps(const NextTile &tile, const Progress &shared) {
-  return Progress::of(loopWhile(
-      b, nextStep(tile, shared, half, whole).values(), namesOfProgress, {/*position=*/1, LoopTest::ne, endOfList},
-      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress), half, half).values(); }));
+  return progressOf(loopWhile(
+      b, nextStep(tile, shared, half, whole).values(), namesOfProgress(), {/*position=*/1, LoopTest::ne, endOfList},
+      [&](ValueRange progress) { return nextStep(tile, progressOf(progress), half, half).values(); }));
 }
 
 /// From the end of the shared steps to the product with the last values, which `finish` gets. It gives values of the
@@ -386,7 +414,7 @@ AttentionConsumer::FinishedTile AttentionConsumer::passSteps(const NextTile &til
     llvm::append_range(carried, countsOf(stepOf(messages, whole)));
     return carried;
   };
-  auto progressOf = [](ValueRange carried) {
+  auto passedOf = [](ValueRange carried) {
     Progress progress;
     progress.keys = carried[0];
     progress.counts = Values(carried.drop_front(3));
@@ -396,13 +424,13 @@ AttentionConsumer::FinishedTile AttentionConsumer::passSteps(const NextTile &til
   SmallVector<Value> last = loopWhile(b, nextStep(tile.keys, firstMessages), {"slot", "block", "second", "count"},
                                       {/*position=*/1, LoopTest::ne, endOfList}, [&](ValueRange carried) {
                                         Value keys = carried[0], values = advance(keys);
-                                        clearValues(progressOf(carried), values);
+                                        clearValues(passedOf(carried), values);
                                         release(parts.keyRing, keys);
                                         WaitOp::create(b, TypeRange(), parts.keyRing, values);
                                         release(parts.keyRing, values);
                                         return nextStep(values, carried.slice(1, 2));
                                       });
-  Progress progress = progressOf(last);
+  Progress progress = passedOf(last);
   clearValues(progress, progress.keys);
   release(parts.keyRing, progress.keys);
   return {advance(progress.keys), none.output, none.rows};
@@ -421,6 +449,8 @@ AttentionConsumer::Progress AttentionConsumer::waitForStep(Progress progress, Va
   auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, progress.keys);
   progress.block = wait.getResult(0);
   progress.second = wait.getResult(1);
+  if (yieldsToIssuer())
+    progress.issuer = IssuerOp::create(b, b.getI32Type(), IntegerAttr());
   return progress;
 }
 
@@ -458,10 +488,12 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   Value keys = progress.keys, values = advance(keys);
   SmallVector<Value> messages{progress.block, progress.second};
   clearValues(progress, values);
-  beginProducts();
+  beginProducts(progress);
   Value product = issueScores(tile.queries, keys, messages, own);
   WaitOp::create(b, TypeRange(), parts.keyRing, values);
   Value output = issueOutput(progress, values, before);
+  keepDescriptors(product);
+  keepDescriptors(output);
   endProducts();
   Value terms = makeTerms(messages, own), scores = sums(product, /*outstanding=*/1);
   release(parts.keyRing, keys);
@@ -539,9 +571,9 @@ Value AttentionConsumer::sums(Value pending, int64_t outstanding) {
   return AwaitOp::create(b, AccumulatorType::get(context, type.getRows(), type.getColumns()), pending, outstanding);
 }
 
-void AttentionConsumer::beginProducts() {
+void AttentionConsumer::beginProducts(const Progress &progress) {
   if (yieldsToIssuer())
-    IssueBeginOp::create(b, IntegerAttr());
+    IssueBeginOp::create(b, progress.issuer, IntegerAttr());
 }
 
 void AttentionConsumer::endProducts() {

@@ -56,12 +56,14 @@ gpu.module @kernels {
       sparsec.sleep {nanoseconds = 200 : i64}
       // CHECK-NEXT: sparsec.unset : <64, 128>
       %none = sparsec.unset : <64, 128>
-      // CHECK-NEXT: sparsec.issue_begin {offset = 8 : i64}
-      sparsec.issue_begin {offset = 8 : i64}
+      // CHECK-NEXT: %[[ISSUER:.*]] = sparsec.issuer {offset = 8 : i64}
+      %issuer = sparsec.issuer {offset = 8 : i64}
+      // CHECK-NEXT: sparsec.issue_begin %[[ISSUER]] {offset = 8 : i64}
+      sparsec.issue_begin %issuer {offset = 8 : i64}
       // CHECK-NEXT: %[[S:.*]] = sparsec.product %[[A]], %{{.*}}[%{{.*}}], %[[BIAS]] {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
       %s0 = sparsec.product %fragment, %b[%ck], %bias {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
-      // CHECK-NEXT: sparsec.product %{{.*}}[%[[CQ]]], %{{.*}}[%{{.*}}] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
-      %s1 = sparsec.product %a[%cq], %b[%ck] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
+      // CHECK-NEXT: sparsec.product %{{.*}}[%[[CQ]]], %{{.*}}[%{{.*}}] {depth = 64 : i64, keeps_descriptors} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
+      %s1 = sparsec.product %a[%cq], %b[%ck] {depth = 64 : i64, keeps_descriptors} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
       // CHECK-NEXT: sparsec.issue_end
       sparsec.issue_end
       %s = sparsec.await %s0 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
@@ -168,7 +170,8 @@ gpu.module @kernels {
     %rescaled = sparsec.rescale %output by %rescaling : <64, 128>
     %rows = sparsec.sum_rows %state : <64>
     %query = arith.addi %first, %group_row : i32
-    sparsec.issue_begin
+    %issuer = sparsec.issuer
+    sparsec.issue_begin %issuer
     sparsec.issue_end
     // CHECK: sparsec.store_rows
     sparsec.store_rows %output, %state to %o[%batch, %head, %query : i32, i32, i32] lse(%lse : tensor<?x?x?xf32>)

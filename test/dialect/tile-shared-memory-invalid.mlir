@@ -38,7 +38,7 @@ gpu.module @kernels {
   // expected-error @+1 {{'sparsec.program' op expects shared memory from 65536 to 65544, but the issuer has 16384 to 16388}}
   sparsec.program @program_c2_issuer attributes {kernel = @k, variant = 0, alignment = 16, shared_memory = 65544, tile_bytes = 32768, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, concurrent_tiles = 2>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    sparsec.issue_begin {offset = 16384}
+    %issuer = sparsec.issuer {offset = 16384}
   }
 }
 

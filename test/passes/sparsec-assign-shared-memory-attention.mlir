@@ -54,7 +54,10 @@ sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>,
 // CHECK-SAME: tile_bytes = 74752 : i64
 // CHECK: sparsec.ring {barrier_offset = 73728 : i64, messages, name = "query_ring", offsets = array<i64: 0>} : ![[$NARROW_QUERY]]
 // CHECK: sparsec.ring {barrier_offset = 73752 : i64, messages, name = "key_ring", offsets = array<i64: 8192>} : ![[$THREE_KEY]]
-// CHECK: sparsec.issue_begin {offset = 224256 : i64}
+// CHECK: sparsec.issuer {offset = 224256 : i64}
+// CHECK: sparsec.issue_begin %{{.*}} {offset = 224256 : i64}
+// Without windows, regions and sequences, instructions of a step keep their descriptors.
+// CHECK-NEXT: sparsec.product %{{.*}} {depth = 64 : i64, keeps_descriptors}
 // CHECK: sparsec.issue_end {offset = 224256 : i64}
 sparsec.kernel @three_tiles(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
     -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, concurrent_tiles = 3>} {

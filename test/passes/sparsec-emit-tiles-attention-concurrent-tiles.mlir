@@ -25,15 +25,24 @@
 // CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>, D[<f32>, <one>]
 // CHECK-DAG: arith.shrui [[BLOCK]]
 // CHECK-DAG: arith.shrui [[SECOND]]
-// Where another group issues its products, it may finish, but nobody waits for longer than 64 reads.
+// The number of a block says whether keys are hidden.
+// CHECK: arith.cmpi sge, [[BLOCK]],
+// CHECK: arith.cmpi sge, [[SECOND]],
+// Who issues is read beside the messages of the next keys. Where another group issues its products, it may finish, but
+// nobody waits for longer than 64 reads.
+// CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// CHECK: llvm.load {{.*}} atomic syncscope("block") monotonic
+// CHECK-COUNT-4: llvm.inline_asm {{.*}}"mov.b64 $0, {$1, $2};"
 // CHECK: scf.while
-// CHECK: scf.while
-// CHECK: [[ISSUER:%[0-9]+]] = llvm.load {{.*}} atomic syncscope("block") monotonic
+// CHECK: scf.while ([[ISSUER:%[a-z0-9]+]] = {{.*}}, {{.*}})
 // CHECK: arith.cmpi ne, [[ISSUER]], %c0_i32
 // CHECK: arith.cmpi ne, [[ISSUER]], [[SELF:%[0-9]+]]
 // CHECK: arith.cmpi slt, %{{.*}}, %c64_i32
+// CHECK: llvm.load {{.*}} atomic syncscope("block") monotonic
 // CHECK: scf.if
 // CHECK: llvm.store [[SELF]], {{.*}} atomic syncscope("block") monotonic
+// Descriptors of the queries are made before the loop, those of a step together.
+// CHECK-COUNT-12: llvm.inline_asm {{.*}}"mov.b64 $0, {$1, $2};"
 // CHECK: nvvm.wgmma.mma_async
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
 // CHECK: scf.if

@@ -13,8 +13,8 @@ gpu.module @kernels {
   // CHECK-LABEL: llvm.func @strips_of_128
   // CHECK-SAME: swizzle = 128, box = [64, 64, 1]
   // CHECK-SAME: swizzle = 128, box = [64, 64]
-  // CHECK: nvvm.wgmma.fence
   // CHECK: arith.constant 1073741888 : i32
+  // CHECK: nvvm.wgmma.fence
   // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
   sparsec.program @strips_of_128 attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
@@ -48,8 +48,8 @@ gpu.module @kernels {
   // CHECK-LABEL: llvm.func @strips_of_64
   // CHECK-SAME: swizzle = 64, box = [32, 64, 1]
   // CHECK-SAME: swizzle = 64, box = [32, 64]
-  // CHECK: nvvm.wgmma.fence
   // CHECK: arith.constant -2147483616 : i32
+  // CHECK: nvvm.wgmma.fence
   // CHECK-COUNT-4: nvvm.cp.async.bulk.tensor
   sparsec.program @strips_of_64 attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):

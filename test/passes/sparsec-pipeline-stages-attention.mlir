@@ -150,8 +150,10 @@ sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: te
 // CHECK: sparsec.score_bias %softmax
 // CHECK-NEXT: sparsec.product
 // CHECK-NOT: sparsec.turn
+// CHECK: sparsec.wait
+// CHECK-NEXT: sparsec.issuer
 // CHECK: sparsec.loop
-// CHECK: sparsec.issue_begin
+// CHECK: sparsec.issue_begin %{{.*}}
 // CHECK: %[[BIAS:.*]] = sparsec.score_bias %softmax at(%[[KEY:.*]]) partial(%[[PARTIAL:.*]]) : <64, 128>
 // CHECK-NEXT: sparsec.product %{{.*}}, %[[BIAS]] {depth = 64 : i64}
 // CHECK-NEXT: sparsec.wait

@@ -5,6 +5,7 @@
 #define SPARSEC_EMIT_HOPPER_HOPPER_OPS_H
 
 #include "ProgramEmitter.h"
+#include "hopper/Products.h"
 
 namespace sparsec {
 
@@ -17,6 +18,17 @@ public:
   void emitLoadFragment(LoadFragmentOp op) override;
   void emitProduct(ProductOp op) override;
   void emitAwait(AwaitOp op) override;
+
+private:
+  struct Descriptors {
+    WgmmaDescriptors left, right; // no left ones where A is a fragment
+  };
+
+  WgmmaOperand operandOf(mlir::Value view, mlir::Value cursor);
+  Descriptors describe(ProductOp op, WgmmaShape shape);
+
+  ZeroMaker zeros;
+  mlir::Operation *firstOfStep = nullptr; // makes the first descriptor of a step that keeps them
 };
 
 } // namespace sparsec

@@ -45,13 +45,12 @@ static Value addressOf(KernelBuilder &b, WgmmaOperand operand) {
 
 /// K-major: groups of 8 rows are 8 rows of a strip apart. MN-major: so are groups of 8 rows of K, and strips are all of
 /// the buffer's rows apart.
-static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand, Value address) {
+static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand, Value address, Value zero) {
   int64_t index = operand.view.getIndex(), stripBytes = operand.ring.stripBytes(index);
   bool isMajorK = operand.view.getType().getMajor() == Major::k;
   int64_t leadingBytes = operand.ones ? 0 : isMajorK ? vectorBytes : operand.ring.bufferRows(index) * stripBytes;
-  return ptx::wgmmaDescriptor(
-      b, address,
-      ptx::wgmmaDescriptorBits(operand.ring.swizzle(index).bytes(), leadingBytes, rowsOfGroup * stripBytes));
+  int64_t bits = ptx::wgmmaDescriptorBits(operand.ring.swizzle(index).bytes(), leadingBytes, rowsOfGroup * stripBytes);
+  return zero ? ptx::wgmmaDescriptorInPlace(b, address, bits, zero) : ptx::wgmmaDescriptor(b, address, bits);
 }
 
 /// From the first element to element `k` of the depth, in units of descriptors.
@@ -115,48 +114,67 @@ struct WgmmaPart {
 };
 } // namespace
 
-static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Type element, Value sum,
-                          llvm::function_ref<Value(const WgmmaPart &part, Value sum)> issue) {
-  SumParts parts(b, shape, sum);
-  ptx::wgmmaFence(b);
+/// The instructions of a product in their order.
+static SmallVector<WgmmaPart> partsOf(WgmmaShape shape, Type element) {
+  SmallVector<WgmmaPart> parts;
   for (int64_t row = 0; row < shape.rows; row += rowsOfWgmma)
     for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
-      for (int64_t k = 0; k < shape.depth; k += ptx::matrixDepth(element)) {
-        Value &part = parts.at(row / rowsOfWgmma, column / shape.instructionColumns);
-        part = issue({row, column, k, !shape.startsAtZero || k > 0}, part);
-      }
-  ptx::wgmmaCommit(b);
-  return parts.whole();
+      for (int64_t k = 0; k < shape.depth; k += ptx::matrixDepth(element))
+        parts.push_back({row, column, k, !shape.startsAtZero || k > 0});
+  return parts;
 }
 
-Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, Value sum) {
-  Value ofA = addressOf(b, a), ofX = addressOf(b, x);
-  auto matrixOf = [&](WgmmaOperand operand, Value address) -> ptx::WgmmaMatrix {
-    ViewType view = operand.view.getType();
-    return {view.getElementType(), descriptorOf(b, operand, address), view.getMajor() == Major::k};
-  };
-  return issueProduct(b, shape, a.view.getType().getElementType(), sum, [&](const WgmmaPart &part, Value sum) {
-    auto partOfA = matrixOf(a, b.add(ofA, depthOffset(a, part.k) + placeOffset(a, part.row)));
-    auto partOfX = matrixOf(x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
-    return ptx::wgmma(b, shape.instructionColumns, sum, partOfA, partOfX, part.accumulates);
+WgmmaDescriptors sparsec::describeLeft(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, ZeroMaker &zeros) {
+  Value first = addressOf(b, a);
+  return llvm::map_to_vector(partsOf(shape, a.view.getType().getElementType()), [&](const WgmmaPart &part) {
+    Value address = b.add(first, depthOffset(a, part.k) + placeOffset(a, part.row)), zero = zeros.next(b);
+    return descriptorOf(b, a, zero ? b.bitOr(address, zero) : address, zero);
   });
 }
 
-Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a, WgmmaOperand x, Value sum) {
-  constexpr int64_t registersOfInstruction = 4;
-  int64_t registersOfRows = a.size() / (shape.rows / rowsOfWgmma);
-  ViewType view = x.view.getType();
-  Value ofX = addressOf(b, x);
+WgmmaDescriptors sparsec::describeRight(KernelBuilder &b, WgmmaShape shape, WgmmaOperand x, ZeroMaker &zeros) {
+  Value first = addressOf(b, x);
   // The leading offset, from one strip to the next, goes from the rows of each step to the same ones.
   if (x.ones)
-    ofX = b.add(ofX, b.shiftLeft(b.sub(x.ones, ofX), leadingOffsetBit));
-  return issueProduct(b, shape, view.getElementType(), sum, [&](const WgmmaPart &part, Value sum) {
+    first = b.add(first, b.shiftLeft(b.sub(x.ones, first), leadingOffsetBit));
+  return llvm::map_to_vector(partsOf(shape, x.view.getType().getElementType()), [&](const WgmmaPart &part) {
+    int64_t offset = depthOffset(x, part.k) + placeOffset(x, part.column);
+    return descriptorOf(b, x, b.add(first, x.ones ? offset - (offset << leadingOffsetBit) : offset), zeros.next(b));
+  });
+}
+
+static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Type element, Value sum,
+                          llvm::function_ref<Value(int64_t number, const WgmmaPart &part, Value sum)> issue) {
+  SumParts sums(b, shape, sum);
+  ptx::wgmmaFence(b);
+  for (auto [number, part] : llvm::enumerate(partsOf(shape, element))) {
+    Value &partOfSum = sums.at(part.row / rowsOfWgmma, part.column / shape.instructionColumns);
+    partOfSum = issue(int64_t(number), part, partOfSum);
+  }
+  ptx::wgmmaCommit(b);
+  return sums.whole();
+}
+
+Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ViewType aType, ValueRange a, ViewType xType,
+                                ValueRange x, Value sum) {
+  auto matrixOf = [](ViewType type, Value descriptor) -> ptx::WgmmaMatrix {
+    return {type.getElementType(), descriptor, type.getMajor() == Major::k};
+  };
+  return issueProduct(b, shape, aType.getElementType(), sum, [&](int64_t number, const WgmmaPart &part, Value sum) {
+    return ptx::wgmma(b, shape.instructionColumns, sum, matrixOf(aType, a[number]), matrixOf(xType, x[number]),
+                      part.accumulates);
+  });
+}
+
+Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a, ViewType xType, ValueRange x,
+                                Value sum) {
+  constexpr int64_t registersOfInstruction = 4;
+  int64_t registersOfRows = a.size() / (shape.rows / rowsOfWgmma);
+  return issueProduct(b, shape, xType.getElementType(), sum, [&](int64_t number, const WgmmaPart &part, Value sum) {
     int64_t first = part.row / rowsOfWgmma * registersOfRows;
     ValueRange registers = a.slice(first + part.k / depthOfFragment * registersOfInstruction, registersOfInstruction);
-    int64_t offset = depthOffset(x, part.k) + placeOffset(x, part.column);
-    Value partOfX = descriptorOf(b, x, b.add(ofX, x.ones ? offset - (offset << leadingOffsetBit) : offset));
-    return ptx::wgmmaFromRegisters(b, shape.instructionColumns, view.getElementType(), sum, registers, partOfX,
-                                   view.getMajor() == Major::mn, part.accumulates);
+    return ptx::wgmmaFromRegisters(b, shape.instructionColumns, xType.getElementType(), sum, registers, x[number],
+                                   xType.getMajor() == Major::mn, part.accumulates);
   });
 }
 
