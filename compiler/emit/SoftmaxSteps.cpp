@@ -164,6 +164,9 @@ template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op, Value ter
     }
     blocks.push_back(block);
   }
+  // A divided step has a half of the keys. Words and terms are those of a whole step, whose other half nobody uses.
+  while (int64_t(blocks.size()) * context.keyBlock < context.tileKeys)
+    blocks.push_back(blocks.back());
   const TileSoftmax &tile = softmaxes.find(op.getSoftmax())->second;
   KeyTerms computed = terms ? unpackState(values.of(terms), tile.softmax->noKeyTerms()) : KeyTerms();
   return ScorePositions(context, tile.threadQuery, blocks, computed);
