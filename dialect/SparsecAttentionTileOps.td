@@ -268,8 +268,8 @@ def Sparsec_JointListOp : Sparsec_Op<"joint_list", [Pure, Sparsec_NamesResults]>
   let description = [{
     The coordinates are the batch, the head and the first query of the tile. The sections `SPARSEC_PLAN_JOINT_RANGES`
     and `SPARSEC_PLAN_JOINT_BLOCKS` of the plan (`plan_sections.h`) hold the list: the key blocks that one of the two
-    block rows sees, in whole steps. `sparsec.joint_walk` visits them. The last steps may be divided: the first block is
-    of the first block row alone, and the second one of the second row. Bit 31 of their entries is set.
+    block rows sees, in whole steps. `sparsec.joint_walk` visits them. Steps at the end may be divided: the first block
+    row alone sees their first block, and the second row alone their second block. Bit 31 of their entries is set.
 
     ```mlir
     %list = sparsec.joint_list %pattern[%batch, %head, %first] : !sparsec.pattern<64x64>
@@ -279,7 +279,7 @@ def Sparsec_JointListOp : Sparsec_Op<"joint_list", [Pure, Sparsec_NamesResults]>
   let results = (outs Sparsec_JointListType:$result);
   let assemblyFormat = "$pattern `[` $batch `,` $head `,` $first `]` attr-dict `:` type($pattern)";
   let extraClassDeclaration = [{
-    /// The entry that fills up the last step: block 0, which neither row sees.
+    /// The entry that fills up the last shared step: block 0, which neither row sees.
     static constexpr int64_t noBlock = int64_t(3) << 28;
   }];
 }

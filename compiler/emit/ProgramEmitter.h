@@ -42,7 +42,7 @@ public:
   /// A family made the emitter of a walk.
   void setWalk(WalkOpInterface op, std::unique_ptr<WalkEmitter> walk);
 
-  /// No compiler knows what comes from another lane, nor that its sign is a zero.
+  /// A zero that no compiler knows: the sign of the warpgroup's number, which comes from another lane.
   mlir::Value unknownZero() { return mlir::arith::ShRSIOp::create(b, warpgroup, b.i32(31)); }
 
   ProgramContext &context;

@@ -102,7 +102,7 @@ Value wgmmaAddress(KernelBuilder &b, Value pointer);
 /// The descriptor of an address. Its two words are made apart, because ptxas 13.0 has lost the high word of a sum of 64
 /// bits (bench/notes/streams.md).
 Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
-/// The same; `zero` is in its high word, and the optimizer leaves it where it is.
+/// The same descriptor. Its high word contains `zero`, so that the optimizer leaves the descriptor where it is made.
 Value wgmmaDescriptorInPlace(KernelBuilder &b, Value address, int64_t bits, Value zero);
 void wgmmaFence(KernelBuilder &b);
 /// An operand in shared memory. isContiguousK: K-major, else MN-major; fp8 is K-major.

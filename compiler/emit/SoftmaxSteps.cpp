@@ -158,13 +158,13 @@ template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op, Value ter
   SmallVector<ScorePositions::Block, 2> blocks;
   for (auto [key, isPartial] : llvm::zip(op.getKeys(), op.getPartial())) {
     ScorePositions::Block block = {values.one(key), b.add(values.one(key), column), values.one(isPartial)};
-    if (auto op = key.template getDefiningOp<KeyBlockOp>()) {
-      block.step = values.one(op.getBlock());
-      block.keys = op.getKeys();
+    if (auto numbered = key.template getDefiningOp<KeyBlockOp>()) {
+      block.step = values.one(numbered.getBlock());
+      block.keys = numbered.getKeys();
     }
     blocks.push_back(block);
   }
-  // A divided step has a half of the keys. Words and terms are those of a whole step, whose other half nobody uses.
+  // A divided step has half of the keys. Words and terms are laid out for a whole step, whose other half nobody uses.
   while (int64_t(blocks.size()) * context.keyBlock < context.tileKeys)
     blocks.push_back(blocks.back());
   const TileSoftmax &tile = softmaxes.find(op.getSoftmax())->second;

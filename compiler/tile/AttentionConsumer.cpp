@@ -60,8 +60,6 @@ private:
     Value keyView, valueView;
     int64_t count;
   };
-  Progress progressOf(ValueRange values);
-  SmallVector<StringRef> namesOfProgress();
   /// A tile after its last step.
   struct FinishedTile {
     Value keys, output, rows;
@@ -72,6 +70,8 @@ private:
 
   /// Groups with parts of the keys wait for memory, not for one another. Bounded scores lose up to 5 %.
   bool staggersGroups() { return schedule.getConsumersM() > 1 && !parts.isSplit && !form.hasFixedShift(); }
+  Progress progressOf(ValueRange values);
+  SmallVector<StringRef> namesOfProgress();
   KeysOfStep halfOfGroup();
   void stagger(const NextTile &first);
   NextTile waitForTile(Value queries, Value keys);
@@ -195,7 +195,7 @@ void AttentionConsumer::build() {
             [&](ValueRange next) { return buildTile(NextTile::of(next)).values(); });
 }
 
-/// Half 0 of the rows of a slot is of the first block row, half 1 of the second one.
+/// Group 0 multiplies the first half of the rows of a slot, group 1 the second half.
 AttentionConsumer::KeysOfStep AttentionConsumer::halfOfGroup() {
   Value row = multiply(b, group, parts.keyBlock);
   auto view = [&](StringRef name, Value ring, int64_t columns, Major major) -> Value {
@@ -354,9 +354,9 @@ AttentionConsumer::Progress AttentionConsumer::buildDividedSteps(const NextTile 
       [&](ValueRange progress) { return nextStep(tile, progressOf(progress), half, half).values(); }));
 }
 
-/// From the end of the shared steps to the product with the last values, which `finish` gets. It gives values of the
-/// types of `like`. The queries are free when the last scores are there, so that the next tile's arrive while this one
-/// is finished.
+/// Does the divided steps, if the list has any, and issues the product with the last values, which `finish` gets.
+/// `finish` gives values of the types of `like`. The queries are free when the last scores are there, so that the next
+/// tile's arrive while this one is finished.
 AttentionConsumer::Values AttentionConsumer::finishSteps(const NextTile &tile, const Progress &progress,
                                                          ValueRange like,
                                                          function_ref<Values(const Progress &, Value product)> finish) {

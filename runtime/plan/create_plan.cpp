@@ -154,9 +154,9 @@ void makeStreams(const PlanInput &input, const sparsec_stage_info_t &stage, cons
     arrays.streams = {};
 }
 
-/// Whether windows end sooner with a row less. Of streams they do where a consumer has several rows: one that misses
-/// its only row waits for the others, and so does a CTA of a cluster. A product of several rows takes as long without
-/// one.
+/// Whether a window ends sooner with a row less. In streams it does so only where each consumer has several rows, each
+/// product has one row, and each CTA has a window of its own. A consumer that lacks its only row waits for the others,
+/// a product of several rows takes as long without one, and a CTA waits for the other one of its cluster.
 bool mayBeShort(const sparsec_variant_info_t &variant, const sparsec_stage_info_t &stage, int64_t rowsOfBlock) {
   return !takesStreams(variant) ||
          (stage.cluster == 1 && stage.product_rows == rowsOfBlock && stage.consumer_rows > stage.product_rows);

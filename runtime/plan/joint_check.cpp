@@ -53,7 +53,7 @@ Status JointListCheck::checkBits(uint32_t number) const {
 
 /// A block that a row sees. No row sees a block twice.
 Status JointListCheck::checkBlock(uint32_t number, uint32_t tile) {
-  const uint32_t block = entries[number] & SPARSEC_JOINT_BLOCK_MASK, rows = ~absentRows(entries[number]) & 3;
+  const uint32_t block = jointBlockOf(entries[number]), rows = ~absentRows(entries[number]) & 3;
   if (int64_t(block) >= columns)
     return broken(number, "is of block ", block, " of ", columns);
   if (rows == 0)

@@ -70,7 +70,6 @@ void JointListBuilder::addRow(int64_t list, int64_t row, uint32_t number) {
   addBlocks(blockList(pattern, pattern.full, list), reachable, number, /*isPartial=*/false);
 }
 
-constexpr uint32_t blockOf(uint32_t entry) { return entry & SPARSEC_JOINT_BLOCK_MASK; }
 /// The entry of a block that both rows see, in a divided step of one of them.
 constexpr uint32_t entryOfRow(uint32_t entry, uint32_t row) {
   const uint32_t other = 1 - row;
@@ -101,7 +100,7 @@ void JointListBuilder::divide() {
   }
   if (costOf(kept.size(), own[0].size()) < costOf(shared.size(), 0) && !kept.empty()) {
     if (isAscending)
-      std::sort(kept.begin(), kept.end(), [](uint32_t a, uint32_t b) { return blockOf(a) < blockOf(b); });
+      std::sort(kept.begin(), kept.end(), [](uint32_t a, uint32_t b) { return jointBlockOf(a) < jointBlockOf(b); });
     shared = std::move(kept);
   } else {
     own[0].clear();
@@ -109,7 +108,7 @@ void JointListBuilder::divide() {
   }
 }
 
-/// Of a list. Shared steps have two blocks.
+/// The cost of a list. A shared step has two blocks.
 uint64_t JointListBuilder::costOf(size_t sharedBlocks, size_t dividedSteps) const {
   const uint64_t ofShared = ceilDivide(int64_t(sharedBlocks), 2) * 2 * uint64_t(input.costs.shared);
   return ofShared + (dividedSteps == 0 ? 0 : dividedSteps * input.costs.divided + input.costs.division);

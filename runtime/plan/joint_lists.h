@@ -32,7 +32,7 @@ struct JointListInput {
   JointCosts costs; // steps that may be divided have two blocks
 };
 
-/// The entry that fills up the last step of a list.
+/// The entry that fills up the last shared step of a list.
 inline constexpr uint32_t noJointBlock = SPARSEC_JOINT_ABSENT * 3;
 
 /// An entry has 24 bits for the number of a block.
@@ -40,6 +40,8 @@ inline constexpr int64_t mostJointBlocks = int64_t(SPARSEC_JOINT_BLOCK_MASK) + 1
 /// Kernels take this key for a block that a row does not see.
 inline constexpr int64_t mostKeysOfJointLists = int64_t(1) << 30;
 
+/// The number of the block of an entry.
+constexpr uint32_t jointBlockOf(uint32_t entry) { return entry & SPARSEC_JOINT_BLOCK_MASK; }
 /// The rows that do not see the block of an entry: bit 0 is that of the first row.
 constexpr uint32_t absentRows(uint32_t entry) { return entry / SPARSEC_JOINT_ABSENT & 3; }
 

@@ -397,8 +397,8 @@ TileLists makeTileLists(const TileListInput &input) {
   }
   // Rows by falling cost mostly end level as they are. Where a few rows cost far more than the others, those of the
   // last panels begin too late.
-  const TileLists inOrder = listWith(unchanged, {panelOf});
-  TileLists best = inOrder;
+  TileLists best = listWith(unchanged, {panelOf});
+  const double balanceInOrder = best.balance;
   auto improve = [&](const Change &change) {
     if (best.balance < goodBalance)
       if (TileLists lists = listWith(change, {panelOf}); lists.balance > best.balance)
@@ -413,7 +413,7 @@ TileLists makeTileLists(const TileListInput &input) {
   // Where so few tiles are all sorted, each worker begins with a costly one, and these read all panels at once. Swaps
   // of tiles of any panels leave most of them in the order of the panels.
   const bool areAllSorted = int64_t(ordered.size()) <= sortedTilesPerWorker * input.workers;
-  if (areAllSorted && best.balance > inOrder.balance)
+  if (areAllSorted && best.balance > balanceInOrder)
     if (TileLists lists = listWith(unchanged, {panelOf, groupOfAll}); lists.balance >= goodBalance)
       best = std::move(lists);
   best.panelsAtOnce = input.panelsAtOnce;

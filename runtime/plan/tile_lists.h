@@ -88,11 +88,11 @@ TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &
 /// panel the rows by falling cost. With several panels at once, the tiles of a row in these panels follow each other,
 /// so that they share the blocks of the row as well. Where that leaves the loads uneven, with the last few tiles of
 /// every worker by falling cost, and where they still are, with the tiles first that take much of a worker's time, if
-/// these are better. If all tiles would be sorted so, they rather stay in the order of the panels, where swaps between
-/// panels level the loads. With `groupRows` in groups of tile rows, as a dense product does, always with the last few
-/// tiles by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that takes less
-/// time, and is a little less even. Without groups the worker with the most work then swaps tiles with others, as long
-/// as that makes its load less.
+/// these are better. If that would sort all tiles, they stay in the order of the panels instead, provided that swaps
+/// between panels level the loads. With `groupRows` in groups of tile rows, as a dense product does, always with the
+/// last few tiles by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that
+/// takes less time, and is a little less even. Without groups the worker with the most work then swaps tiles with
+/// others, as long as that makes its load less.
 TileLists makeTileLists(const TileListInput &input);
 
 /// Lists for results of any number of panels: workers run the lists of a period of `grid.panels` panels again and

@@ -157,7 +157,7 @@ struct ExpectedCosts {
     const double density = double(pattern.count()) / (double(pattern.blockRows) * width);
     const double absence = std::pow(1 - density, double(rows)), columns = width * (1 - absence);
     const double blocks = double(rows) * density * width;
-    if (load.areStreams) { // of so many rows that windows cost nearly the same
+    if (load.areStreams) { // windows of so many rows cost nearly the same
       mean = load.columnCost * columns + 100 * (blocks + load.tileOverhead);
       return;
     }

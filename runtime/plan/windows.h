@@ -48,7 +48,7 @@ Windows makeWindows(const WindowInput &input);
 struct WindowLoad {
   int64_t panels, workers;
   uint32_t columnCost, tileOverhead; // see windowCosts()
-  bool areStreams = false;           // whose costs are those of streamCosts()
+  bool areStreams = false;           // the windows are those of streams: see streamCosts()
 };
 
 /// How many windows have one row less than `groups` (WindowShape), so that the last tiles of all workers end together:

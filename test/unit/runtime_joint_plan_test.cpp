@@ -318,7 +318,8 @@ TEST_F(JointPlan, StepsMayHaveTwoBlocks) {
 }
 
 /// Both rows see 3 blocks of 5: two of them make a shared step, and the third one is in a divided step for each row.
-/// The other divided step has what a row sees alone. A tile takes 2 * .8 + 2 beside its 2 * .8, and a worker has two.
+/// The other divided step has what a row sees alone. A tile costs 2 * .8 for its shared step, 2 for the divided ones
+/// and 2 * .8 beside them. A worker has two tiles.
 TEST_F(JointPlan, StepsMayBeDivided) {
   loadJoint(attentionWithDividedSteps());
   ASSERT_OK(createStatic());
@@ -333,8 +334,8 @@ TEST_F(JointPlan, StepsMayBeDivided) {
               ElementsAre(1, 2, 0 | ofFirst, 4 | ofSecond, 3 | ofFirst, 3 | ofSecond));
 }
 
-/// A tile has a shared step of 2 blocks, an overhead of as much, and 2 divided steps. A worker has two tiles. Its 4
-/// tiles of the other variant take 4 + 2 steps each.
+/// A tile has a shared step of 2 blocks, an overhead of as much, and 2 divided steps. A worker has two tiles. A worker
+/// of the other variant has four tiles of 4 + 2 steps.
 TEST_F(JointPlan, AFiftiethIsLeastWithDividedSteps) {
   Rows rows;
   for (int r = 0; r < 8; ++r)

@@ -24,8 +24,8 @@ struct WgmmaOperand {
   mlir::Value ones; // the address of those that follow the columns, or null
 };
 
-/// Makes zeros that no compiler knows, each another one. The assembler lets instructions share registers for
-/// descriptors, and before each copies the words that are the same in all steps. With such a zero in them, an
+/// Makes zeros whose value no compiler knows, another one at each call. The assembler lets instructions share registers
+/// for descriptors, and before each copies the words that are the same in all steps. With such a zero in them, an
 /// instruction keeps registers of its own (bench/notes/attention-step-instructions.md).
 struct ZeroMaker {
   mlir::Value zero; // that no compiler knows; null: no zeros are made

@@ -52,10 +52,10 @@ Value ScoreMask::inAnyBlock(const ScorePositions &positions, BlockTest test) {
   return any;
 }
 
-/// Limits are the same in all steps of a tile, so that a step compares its number alone. Where blocks have no numbers,
-/// any key of a block serves. Where registers are few, that is the first one, the same for all threads, so that none is
-/// kept for the column of the thread. Where there are many, what is the same for all threads moves polynomials of soft
-/// caps ahead of exponentials, which takes 1 % longer.
+/// The limits of a tile are the same in all its steps, so that a step only compares the number of its block with them.
+/// Where blocks have no numbers, any key of the block serves. Where registers are few, that is the first key, which is
+/// the same for all threads, so that no register is kept for the column of the thread. Where there are many, such a key
+/// makes the assembler move polynomials of soft caps ahead of exponentials, which takes 1 % longer.
 Value ScoreMask::isCut(const ScorePositions::Block &block) {
   bool isByStep = block.step && !(context.hasManyRegisters() && context.scoreForm.hasFixedShift());
   Value place = isByStep ? block.step : context.hasManyRegisters() ? block.firstKey : block.key;
