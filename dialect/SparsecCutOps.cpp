@@ -35,3 +35,13 @@ LogicalResult AddSumsOp::verify() {
   // add_sums_c1
   return verifyCut(*this);
 }
+
+void ReadSumsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getOutput(), "output");
+  setName(getRows(), "rows");
+}
+
+LogicalResult ReadSumsOp::verify() {
+  // read_sums_c1
+  return verifyCut(*this);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tiles that are cut along K: their sums go from one worker to the next through workspaces of the launch
-// (bench/notes/level-tiles.md).
+// Tiles that are cut along K, or along the keys: their sums go from one worker to the next through workspaces of the
+// launch (bench/notes/level-tiles.md, attention-cut-tiles.md).
 
 #ifndef SPARSEC_CUT_OPS_TD
 #define SPARSEC_CUT_OPS_TD
@@ -10,16 +10,17 @@ include "SparsecTileOps.td"
 def Sparsec_WriteSumsOp : Sparsec_Op<"write_sums", []> {
   let summary = "Writes the sums of this group to memory, for the next worker.";
   let description = [{
-    Every warp of the groups of a CTA has a place in a workspace of the launch (`tile_sums`). A lane writes vectors of
-    16 bytes, side by side with those of the other lanes. A worker writes its sums at most once in a launch.
+    Every warp of the groups of a worker has a place in a workspace of the launch (`tile_sums`). A lane writes vectors
+    of 16 bytes, side by side with those of the other lanes. In attention the last vector has m and l of the lane's two
+    rows, l being the sum of the lane's own keys. A worker writes its sums at most once in a launch.
     Constraint: `write_sums_c1`.
 
     ```mlir
-    sparsec.write_sums %sum : <64, 256>
+    sparsec.write_sums %output, %rows : <64, 128>, !sparsec.softmax_state<64>
     ```
   }];
-  let arguments = (ins Sparsec_AccumulatorType:$accumulator);
-  let assemblyFormat = "$accumulator attr-dict `:` type($accumulator)";
+  let arguments = (ins Sparsec_AccumulatorType:$accumulator, Optional<Sparsec_SoftmaxStateType>:$rows);
+  let assemblyFormat = "$accumulator (`,` $rows^)? attr-dict `:` type($accumulator) (`,` type($rows)^)?";
   let hasVerifier = 1;
 }
 
@@ -63,6 +64,21 @@ def Sparsec_AddSumsOp : Sparsec_Op<"add_sums", [AllTypesMatch<["accumulator", "r
   let arguments = (ins Sparsec_AccumulatorType:$accumulator);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = "$accumulator attr-dict `:` type($accumulator)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_ReadSumsOp : Sparsec_Op<"read_sums", [Sparsec_NamesResults]> {
+  let summary = "The output and the rows that the worker before wrote.";
+  let description = [{
+    A group of attention goes on from there, as if it had done the steps of the first part itself.
+    Constraint: `read_sums_c1`.
+
+    ```mlir
+    %output, %rows = sparsec.read_sums : <64, 128>, <64>
+    ```
+  }];
+  let results = (outs Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$rows);
+  let assemblyFormat = "attr-dict `:` type($output) `,` type($rows)";
   let hasVerifier = 1;
 }
 

@@ -116,8 +116,8 @@ LogicalResult SleepOp::verify() {
 LogicalResult TileFollowsOp::verify() {
   auto loop = cast<TileLoopOp>((*this)->getParentOp());
   // tile_follows_c1
-  if (!loop.getCounter())
-    return emitOpError("expects a tile loop with counter");
+  if (!loop.getCounter() && !loop.getCut())
+    return emitOpError("expects a tile loop with counter or cut");
   // tile_follows_c2
   if (!llvm::hasSingleElement(loop.getBody().front().getOps<TileFollowsOp>()))
     return emitOpError("expects to be the only one of its loop");

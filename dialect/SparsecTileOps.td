@@ -40,7 +40,7 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     `most_tiles_per_sm` calls with more panels run it too, if they have at most so many tiles for each multiprocessor. A
     program
     of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. A program
-    of a product that is `cut` runs the tiles of a plan that cuts some of them along K. One with
+    that is `cut` runs the tiles of a plan that cuts some of them along K, or in attention along the keys. One with
     `adjacent_columns` needs a plan by streams whose stages have adjacent block columns. The matrix of a program that is
     `packed` has the packed blocks of a plan, which are larger than those of the kernel's argument.
     `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
@@ -70,9 +70,9 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
     the raster. With `periodic` the plan may list the tiles of a period of panels, which are those of every further
     period too. With `counter` a worker is one of the tiles of a CTA, and takes the next tile that the launch's counter
     gives, where it has one: that of the next tile is read at the end of the body. With `cut` the plan has a list in
-    which tiles may be cut along K (SPARSEC_PLAN_CUT_TILES of plan_sections.h). The body then has two more arguments
-    behind the panel: the first block of the tile, counted from that of its row, and in one word the number of its
-    blocks and what becomes of their sum.
+    which tiles may be cut along K or the keys (SPARSEC_PLAN_CUT_TILES of plan_sections.h). The body then has two more
+    arguments behind the panel: the first block of the tile, counted from that of its row or list, and in one word the
+    number of its blocks and what becomes of their sum.
 
     ```mlir
     sparsec.tile_loop {
@@ -97,8 +97,8 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
 def Sparsec_TileFollowsOp : Sparsec_Op<"tile_follows", [HasParent<"TileLoopOp">]> {
   let summary = "1 where another tile follows in the tile loop, 0 behind the last one (i32).";
   let description = [{
-    The loop has a `counter`. The op takes the number of the next tile from it, which the loop then does not do at the
-    end of the body.
+    The loop has a `counter` or `cut`. The op takes the number of the next tile from the counter, which the loop then
+    does not do at the end of the body.
 
     ```mlir
     %follows = sparsec.tile_follows : i32

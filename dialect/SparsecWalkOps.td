@@ -63,7 +63,9 @@ def Sparsec_KeyWalkOp : Sparsec_Op<"key_walk", [Pure, AttrSizedOperandSegments, 
     it visits all blocks that they allow, with `from_end` the last one first. `first` is the first query of the tile,
     which has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. `part` is
     a part of the keys and the number of parts: the walk visits the part's equal share of the blocks, or of the entries
-    of the lists, but at least `part_blocks`. The last parts may be empty.
+    of the lists, but at least `part_blocks`. The last parts may be empty. In a program that is `cut`, `part` is the
+    first of these blocks or entries, counted from 0, and how many of them the walk visits: fewer, where the tile has
+    fewer.
 
     A step visits one i32 for each of its `blocks`: twice the number of the block, plus 1 where the mask region applies
     (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is 2^25, a block beyond

@@ -15,12 +15,22 @@ static constexpr int64_t sumsInVector = vectorBytes / bytesOfSum;
 /// From one vector of a lane to the next: those of all lanes lie between them.
 static constexpr int64_t strideOfVectors = warpLanes * vectorBytes;
 
-Values sparsec::emitCutTiles(ProgramContext &context, ValueRange carried, TileRowBody body) {
+static bool hasTilesSideBySide(ProgramContext &context) { return int64_t(context.schedule.getConcurrentTiles()) > 1; }
+
+/// The number of CTAs in front of those of the `tileOfCta`-th tiles side by side, where workers are counted.
+static Value ctasInFront(ProgramContext &context, Value tileOfCta) {
+  KernelBuilder &b = context.b;
+  return b.mul(tileOfCta, ptx::opaque(b, ptx::gridSize(b)));
+}
+
+Values sparsec::emitCutTiles(ProgramContext &context, Value tileOfCta, ValueRange carried, FollowedTileBody body) {
   KernelBuilder &b = context.b;
   Type i32 = b.i32Type();
   Value offsets = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_CUT_OFFSETS);
   Value tiles = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_CUT_TILES);
   Value worker = b.divide(ptx::blockIndex(b), context.schedule.getCluster());
+  if (hasTilesSideBySide(context))
+    worker = b.add(worker, ctasInFront(context, tileOfCta));
   Value begin = b.loadElement(i32, offsets, worker), end = b.loadElement(i32, offsets, b.add(worker, 1));
   auto type = VectorType::get(sizeof(sparsec_cut_tile_t) / sizeof(uint32_t), i32);
   return b.forLoop(begin, end, b.i32(1), carried, [&](Value number, ValueRange state) {
@@ -28,12 +38,12 @@ Values sparsec::emitCutTiles(ProgramContext &context, ValueRange carried, TileRo
     auto field = [&](int64_t place) { return LLVM::ExtractElementOp::create(b, entry, b.i32(place)); };
     Values all{field(2), field(3)};
     llvm::append_range(all, state);
-    return body(field(0), field(1), all);
+    return body(field(0), field(1), all, [&] { return b.less(b.add(number, 1), end); });
   });
 }
 
 namespace {
-/// The number of a warp of the first role, counted over the CTAs of the launch, and the lane of the thread.
+/// The number of a warp of the first role, counted over the workers of the launch, and the lane of the thread.
 struct WarpPlace {
   Value number, lane;
 };
@@ -48,10 +58,18 @@ static WarpPlace placeOfWarp(ProgramContext &context, Operation *op, bool isOfWo
   Value thread = ptx::opaque(b, context.thread), cta = ptx::opaque(b, ptx::blockIndex(b));
   if (isOfWorkerBefore)
     cta = b.sub(cta, int64_t(context.schedule.getCluster()));
-  return {b.add(b.mul(cta, warpsOfRole(op)), b.shiftRight(thread, 5)), b.bitAnd(thread, warpLanes - 1)};
+  Value warp = b.shiftRight(thread, 5);
+  if (hasTilesSideBySide(context)) {
+    Value tileOfCta = b.divide(warp, warpsOfRole(op));
+    warp = b.sub(warp, b.mul(tileOfCta, warpsOfRole(op)));
+    cta = b.add(cta, ctasInFront(context, tileOfCta));
+  }
+  return {b.add(b.mul(cta, warpsOfRole(op)), warp), b.bitAnd(thread, warpLanes - 1)};
 }
 
-static Value workspaceOf(ProgramContext &context, WorkspaceKind kind, int64_t bytesOfCta) {
+/// A workspace with so many bytes for each worker.
+static Value workspaceOf(ProgramContext &context, WorkspaceKind kind, int64_t bytes) {
+  const int64_t bytesOfCta = bytes * int64_t(context.schedule.getConcurrentTiles());
   return context.parameters.workspace(WorkspaceAttr::get(context.b.getContext(), kind, bytesOfCta));
 }
 
@@ -89,22 +107,31 @@ void sparsec::acquireSums(ProgramContext &context, AcquireSumsOp op) {
   KernelBuilder &b = context.b;
   WarpPlace place = placeOfWarp(context, op, /*isOfWorkerBefore=*/true);
   Value flag = flagOf(context, op, place);
+  // The lanes go on together: the assembler would take all that follows for divergent else, and keep no uniform
+  // registers for it.
   b.whileLoop(
-      {b.i32(0)}, [&](ValueRange) { return b.equal(ptx::loadFlag(b, flag), 0); },
+      {b.i32(0)}, [&](ValueRange) { return ptx::anyInWarp(b, b.equal(ptx::loadFlag(b, flag), 0)); },
       [&](ValueRange carried) { return Values(carried); });
   ptx::barrierWarp(b);
   b.ifThen(b.equal(place.lane, 0), [&] { ptx::storeFlag(b, flag, b.i32(0)); });
 }
 
 Values sparsec::addSums(ProgramContext &context, AddSumsOp op, ValueRange sums) {
+  Values all = readSums(context, op, int64_t(sums.size()));
+  for (auto [sum, own] : llvm::zip(all, sums))
+    sum = context.b.addF(sum, own);
+  return all;
+}
+
+Values sparsec::readSums(ProgramContext &context, Operation *op, int64_t count) {
   KernelBuilder &b = context.b;
-  Value place = placeOfSums(context, op, int64_t(sums.size()), /*isOfWorkerBefore=*/true);
+  Value place = placeOfSums(context, op, count, /*isOfWorkerBefore=*/true);
   auto type = VectorType::get(sumsInVector, b.getF32Type());
   Values all;
-  for (size_t i = 0; i < sums.size(); i += sumsInVector) {
-    Value before = b.load(type, b.byteOffset(place, int64_t(i / sumsInVector) * strideOfVectors));
+  for (int64_t i = 0; i < count; i += sumsInVector) {
+    Value vector = b.load(type, b.byteOffset(place, i / sumsInVector * strideOfVectors));
     for (int64_t j = 0; j < sumsInVector; ++j)
-      all.push_back(b.addF(LLVM::ExtractElementOp::create(b, before, b.i32(j)), sums[i + j]));
+      all.push_back(LLVM::ExtractElementOp::create(b, vector, b.i32(j)));
   }
   return all;
 }

@@ -320,7 +320,25 @@ static TileRange rangeOfTile(ProgramContext &context, Value tileOfCta) {
                        b.mul(grid, context.schedule.getConcurrentTiles()));
 }
 
-/// The number of the tile after `tile`, less the step of the range. Every tile that is done takes one number of the
+namespace {
+/// The number of the tile after `tile`, from the launch's counter if it has one. It is taken once.
+class NextNumber {
+public:
+  NextNumber(ProgramContext &context, Value tileOfCta, Value tile)
+      : context(context), tileOfCta(tileOfCta), tile(tile) {}
+
+  /// The number, less the step of the range.
+  Value take();
+  /// Whether it is one of the worker's tiles (i1).
+  Value isTile();
+
+private:
+  ProgramContext &context;
+  Value tileOfCta, tile, taken;
+};
+} // namespace
+
+/// Every tile that is done takes one number of the
 /// counter, so that it is zero again at the end. A launch with a counter has no lists: its range ends with the grid.
 Value NextNumber::take() {
   if (taken)
@@ -344,7 +362,7 @@ Value NextNumber::isTile() {
 /// consumers still have a ring of them to work on. A number that is taken before would keep a tile from workers that
 /// are free by then.
 KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value tileOfCta, ValueRange carried,
-                                                  CountedTileBody body) {
+                                                  FollowedTileBody body) {
   KernelBuilder &b = context.b;
   TileRange first = rangeOfTile(context, tileOfCta);
   Values state(carried);
@@ -361,7 +379,7 @@ KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value
         Value tile = found[0];
         Values coordinates = emitTileCoordinates(context, range, tile);
         NextNumber next(context, tileOfCta, tile);
-        Values after = body(coordinates[0], coordinates[1], state.drop_back(), next);
+        Values after = body(coordinates[0], coordinates[1], state.drop_back(), [&] { return next.isTile(); });
         after.push_back(next.take());
         return after;
       });

@@ -118,27 +118,13 @@ KernelBuilder::Values emitTileRows(ProgramContext &context, mlir::ValueRange car
 /// further on.
 KernelBuilder::Values emitRounds(ProgramContext &context, mlir::ValueRange carried, TileRowBody body);
 
-/// The number of the tile after `tile`, from the launch's counter if it has one. It is taken once.
-class NextNumber {
-public:
-  NextNumber(ProgramContext &context, mlir::Value tileOfCta, mlir::Value tile)
-      : context(context), tileOfCta(tileOfCta), tile(tile) {}
-
-  /// The number, less the step of the range.
-  mlir::Value take();
-  /// Whether it is one of the worker's tiles (i1).
-  mlir::Value isTile();
-
-private:
-  ProgramContext &context;
-  mlir::Value tileOfCta, tile, taken;
-};
-using CountedTileBody = llvm::function_ref<KernelBuilder::Values(mlir::Value tileRow, mlir::Value panel,
-                                                                 mlir::ValueRange carried, NextNumber &next)>;
+/// `follows` gives, where it is called, whether the worker has another tile behind this one (i1).
+using FollowedTileBody = llvm::function_ref<KernelBuilder::Values(
+    mlir::Value tileRow, mlir::Value panel, mlir::ValueRange carried, llvm::function_ref<mlir::Value()> follows)>;
 /// The same for tiles side by side in a CTA, of which each is a worker. Where the launch has a counter, workers take
 /// tiles as they become free.
 KernelBuilder::Values emitTilesByCounter(ProgramContext &context, mlir::Value tileOfCta, mlir::ValueRange carried,
-                                         CountedTileBody body);
+                                         FollowedTileBody body);
 
 /// The accumulators of one warp: 16-row slabs x groups of 8 columns x 4 values, in the register layout that mma.sync
 /// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 are in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values

@@ -247,7 +247,7 @@ Values ProgramEmitter::emitBlock(Block &block) {
 void ProgramEmitter::emitOp(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](TileLoopOp loop) { emitTileLoop(loop); })
-      .Case([&](TileFollowsOp op) { values.set(op, b.select(nextNumber->isTile(), b.i32(1), b.i32(0))); })
+      .Case([&](TileFollowsOp op) { values.set(op, b.select(tileFollows(), b.i32(1), b.i32(0))); })
       .Case([&](scf::ForOp loop) { emitFor(loop); })
       .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
@@ -325,12 +325,12 @@ void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
   Values inits = values.flat(loop.getInits());
   // The body may read the thread anew, which nothing behind the loop can use.
   auto outside = std::pair(context.thread, threadInGroup);
-  auto emitCounted = [&](Value tileRow, Value panel, ValueRange carried, NextNumber &next) {
-    nextNumber = &next;
+  auto emitFollowed = [&](Value tileRow, Value panel, ValueRange carried, llvm::function_ref<Value()> follows) {
+    tileFollows = follows;
     return emitTile(tileRow, panel, carried);
   };
-  Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitCounted)
-                   : loop.getCut()      ? emitCutTiles(context, inits, emitTile)
+  Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitFollowed)
+                   : loop.getCut()      ? emitCutTiles(context, tileOfCta, inits, emitFollowed)
                    : loop.getPeriodic() ? emitRounds(context, inits, emitTile)
                                         : emitTileRows(context, inits, emitTile);
   std::tie(context.thread, threadInGroup) = outside;

@@ -109,8 +109,8 @@ private:
   mlir::Value sharedMemoryOf(mlir::Value number);
   mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }
 
-  bool isOnlyRole = false;          // one of warps
-  NextNumber *nextNumber = nullptr; // that of the tile loop's counter
+  bool isOnlyRole = false;                       // one of warps
+  llvm::function_ref<mlir::Value()> tileFollows; // in the tile loop: whether another tile follows (i1)
   std::unique_ptr<ChipOps> chip;
   FamilyOps *family = nullptr;
   llvm::DenseMap<mlir::Value, std::unique_ptr<WalkEmitter>> walks;

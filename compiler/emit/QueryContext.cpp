@@ -198,6 +198,10 @@ Value QueryContext::firstBlockOf(const KeyLists &lists) {
 KeyBlocks QueryContext::partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks) {
   if (!part.number)
     return all;
+  if (program.getCut()) {
+    Value begin = b.minimum(b.add(all.begin, part.number), all.end);
+    return {begin, b.minimum(b.add(begin, part.count), all.end)};
+  }
   Value count = maximum(b, b.sub(all.end, all.begin), b.i32(0));
   Value equal = b.divide(b.sub(b.add(count, part.count), 1), part.count);
   Value share = maximum(b, equal, b.i32(leastBlocks));

@@ -27,7 +27,8 @@ struct KeyBlocks {
   mlir::Value begin, end;
 };
 
-/// A part of the keys of a tile, and the number of parts. All i32; null: all keys.
+/// A part of the keys of a tile, and the number of parts. In a program that is cut, `number` is the first block of the
+/// part and `count` its number of blocks. All i32; null: all keys.
 struct KeyPart {
   mlir::Value number, count;
 };

@@ -2,6 +2,7 @@
 
 #include "SoftmaxSteps.h"
 
+#include "CutTiles.h"
 #include "JointWalk.h"
 #include "KeyWalk.h"
 #include "RowStore.h"
@@ -40,6 +41,10 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](SumRowsOp op) { return emitSumRows(op), true; })
       .Case([&](StoreRowsOp op) { return emitStore(op), true; })
       .Case([&](StorePartOp op) { return emitPartStore(op), true; })
+      .Case([&](WriteSumsOp op) { return emitWriteSums(op), true; })
+      .Case([&](ReleaseSumsOp op) { return releaseSums(context, op), true; })
+      .Case([&](AcquireSumsOp op) { return acquireSums(context, op), true; })
+      .Case([&](ReadSumsOp op) { return emitReadSums(op), true; })
       .Default(false);
 }
 
@@ -237,4 +242,21 @@ void SoftmaxSteps::emitPartStore(StorePartOp op) {
   Value end = op.getEnd() ? values.one(op.getEnd()) : context.queries();
   sparsec::emitPartStore(context, tile, query, end, keyPartOf(values.flat(op.getPart())), values.sums(op.getOutput()),
                          rowsOf(op.getState()));
+}
+
+/// m and l of the thread's rows are one more vector.
+void SoftmaxSteps::emitWriteSums(WriteSumsOp op) {
+  Values sums = values.sums(op.getAccumulator());
+  if (op.getRows())
+    llvm::append_range(sums, packState(rowsOf(op.getRows())));
+  writeSums(context, op, sums);
+}
+
+void SoftmaxSteps::emitReadSums(ReadSumsOp op) {
+  constexpr size_t rowValues = 4;
+  const int64_t count = values.sumCount(op.getOutput().getType());
+  Values sums = readSums(context, op, count + int64_t(rowValues));
+  values.set(op.getRows(), Values(ValueRange(sums).take_back(rowValues)));
+  sums.truncate(size_t(count));
+  values.set(op.getOutput(), values.fromSums(sums));
 }

@@ -34,6 +34,8 @@ private:
   void emitSumRows(SumRowsOp op);
   void emitStore(StoreRowsOp op);
   void emitPartStore(StorePartOp op);
+  void emitWriteSums(WriteSumsOp op);
+  void emitReadSums(ReadSumsOp op);
 
   /// The row of the thread in its group: the first of its two.
   mlir::Value threadRow();

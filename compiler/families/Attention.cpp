@@ -63,6 +63,7 @@ public:
     return makeAttentionBuilder(kernel, opOf(kernel), schedule);
   }
   bool hasParts() const override { return true; }
+  bool mayCutTiles(KernelOp kernel) const override;
   OperationRecord describe(KernelOp kernel) const override;
   void setGrid(const RecordView &kernel, StageRecord &stage, ScheduleAttr schedule) const override;
   /// Rows are whole units by their static size.
@@ -90,6 +91,16 @@ private:
   static AttentionOp opOf(KernelOp kernel) { return cast<AttentionOp>(kernel.getAnchor()); }
   static std::vector<sparsec_operand_info_t> operandsOf(KernelOp kernel);
 };
+
+/// Where a tile sees all blocks of its lists, or all keys: a worker knows then where its part of a tile ends. Regions
+/// have no program for it: they take long to compile, and the tiles of partial blocks are many.
+bool AttentionFamily::mayCutTiles(KernelOp kernel) const {
+  AttentionOp attention = opOf(kernel);
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  const bool seesAll = !attention.getCausal() && !attention.getWindowAttr() && !attention.hasSequences();
+  return schedule.getInstruction() == Instruction::wgmma && schedule.getCopy() == Copy::tma && seesAll &&
+         !attention.hasMask() && isIdentity(attention.getScore());
+}
 
 std::vector<sparsec_operand_info_t> AttentionFamily::operandsOf(KernelOp kernel) {
   AttentionOp attention = opOf(kernel);

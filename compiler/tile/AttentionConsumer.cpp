@@ -6,6 +6,8 @@
 
 #include "AttentionRole.h"
 
+#include "sparsec/launch_info.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -63,9 +65,12 @@ private:
   /// A tile after its last step.
   struct FinishedTile {
     Value keys, output, rows;
+    Value end; // where tiles may be cut: the message beside the end of the list
 
-    Values values() const { return {keys, output, rows}; }
-    static FinishedTile of(ValueRange values) { return {values[0], values[1], values[2]}; }
+    Values values() const { return end ? Values{keys, output, rows, end} : Values{keys, output, rows}; }
+    static FinishedTile of(ValueRange values) {
+      return {values[0], values[1], values[2], values.size() > 3 ? values[3] : Value()};
+    }
   };
 
   /// Groups with parts of the keys wait for memory, not for one another. Bounded scores lose up to 5 %.
@@ -79,6 +84,7 @@ private:
   FirstKeys waitForFirstKeys(const NextTile &tile);
   FirstKeys waitForKeys(const NextTile &tile);
   FirstKeys noFirstKeys(Value scores);
+  FinishedTile beginTile(const NextTile &tile);
   NextTile storeAndWait(const NextTile &tile, const FinishedTile &finished);
   FinishedTile buildStepsOfGroup(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
   Progress buildSteps(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
@@ -86,11 +92,12 @@ private:
   Values finishSteps(const NextTile &tile, const Progress &progress, ValueRange like,
                      function_ref<Values(const Progress &, Value product)> finish);
   FinishedTile complete(const Progress &progress, Value product, int64_t outstanding);
+  Value sumRows(Value rows, Value output);
   Values finishAhead(const NextTile &tile, const Progress &progress, Value product);
   NextTile startNextTile(const NextTile &tile, const Progress &progress, Value product);
   void store(const FinishedTile &finished);
   FinishedTile passSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
-  FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
+  FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
   Values chooseValues(Value condition, ValueRange like, function_ref<Values()> then, function_ref<Values()> otherwise);
   Progress firstStep(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
   Progress nextStep(const NextTile &tile, const Progress &progress, const KeysOfStep &own, const KeysOfStep &before);
@@ -116,6 +123,9 @@ private:
   void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
   void releaseQueries(const NextTile &tile);
   Value advance(Value cursor) { return NextOp::create(b, parts.keyRing, cursor); }
+  /// `end` is the message beside the end of a list, which has the other bits where tiles may be cut.
+  Value anotherFollows(Value end) { return parts.isCut ? hasBit(end, tileFollowsBit) : isNot(end, 0); }
+  Value hasBit(Value bits, int64_t bit) { return isNot(arith::AndIOp::create(b, bits, i32(b, bit)), 0); }
   Value isNot(Value value, int64_t number) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, i32(b, number));
   }
@@ -255,6 +265,8 @@ AttentionConsumer::FirstKeys AttentionConsumer::waitForFirstKeys(const NextTile 
 /// If the queries move to registers, their slot is released at once.
 AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &tile) {
   Value panel = tile.panel;
+  if (parts.isCut)
+    panel = arith::AndIOp::create(b, panel, i32(b, (int64_t(1) << SPARSEC_CUT_KIND_SHIFT) - 1));
   TilePartOp part = parts.makePart(b, panel);
   sequenceTile = parts.makeTile(b, part, tile.tileRow, panel);
   if (parts.keepsQueries()) {
@@ -263,18 +275,32 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &tile) {
   }
   FirstKeys first = waitForFirstKeys(tile);
   softmax = makeSoftmax(sequenceTile);
-  FinishedTile none = {tile.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
+  FinishedTile none = beginTile(tile);
   Value hasKeys = isNot(first.block, endOfList);
   if (parts.startsAhead()) {
     auto finish = [&](const Progress &progress, Value product) { return finishAhead(tile, progress, product); };
     return NextTile::of(chooseValues(
         hasKeys, tile.values(), [&] { return finishSteps(tile, buildSteps(tile, none, first), tile.values(), finish); },
-        [&] { return storeAndWait(tile, skipSteps(tile, none)).values(); }));
+        [&] { return storeAndWait(tile, skipSteps(tile, none, first)).values(); }));
   }
   Values finished = chooseValues(
       hasKeys, none.values(), [&] { return buildStepsOfGroup(tile, none, first).values(); },
-      [&] { return skipSteps(tile, none).values(); });
+      [&] { return skipSteps(tile, none, first).values(); });
   return storeAndWait(tile, FinishedTile::of(finished));
+}
+
+/// A tile before its first step. The rest of one that is cut goes on where the worker before has stopped.
+AttentionConsumer::FinishedTile AttentionConsumer::beginTile(const NextTile &tile) {
+  Values begun{ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
+  if (!parts.isCut)
+    return {tile.keys, begun[0], begun[1], /*end=*/Value()};
+  Value kind = arith::ShRUIOp::create(b, tile.panel, i32(b, SPARSEC_CUT_KIND_SHIFT));
+  Value isRest = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, kind, i32(b, SPARSEC_CUT_REST));
+  begun = carryIf(b, isRest, begun, [&] {
+    AcquireSumsOp::create(b);
+    return Values(ReadSumsOp::create(b, outputType(), stateType()).getResults());
+  });
+  return {tile.keys, begun[0], begun[1], /*end=*/i32(b, 0)};
 }
 
 AttentionConsumer::NextTile AttentionConsumer::storeAndWait(const NextTile &tile, const FinishedTile &finished) {
@@ -287,8 +313,19 @@ AttentionConsumer::NextTile AttentionConsumer::storeAndWait(const NextTile &tile
 }
 
 void AttentionConsumer::store(const FinishedTile &finished) {
-  Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
-  parts.makeStore(b, sequenceTile, query, finished.output, finished.rows);
+  auto storeRows = [&](Value rows) {
+    Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
+    parts.makeStore(b, sequenceTile, query, finished.output, rows);
+  };
+  if (!parts.isCut)
+    return storeRows(finished.rows);
+  auto branch = scf::IfOp::create(b, TypeRange(), hasBit(finished.end, firstPartBit), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WriteSumsOp::create(b, finished.output, finished.rows);
+  ReleaseSumsOp::create(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  storeRows(sumRows(finished.rows, finished.output));
 }
 
 /// Gives the values of the branch that is taken. They have the types of `like`.
@@ -372,13 +409,21 @@ AttentionConsumer::Values AttentionConsumer::finishSteps(const NextTile &tile, c
       [&] { return finishLast(progress, whole); });
 }
 
-/// The sums of the tile, of which `product` is the last one.
+/// The sums of the tile, of which `product` is the last one. Where tiles may be cut, those of rows are still to be
+/// summed, because the rest of a tile goes on with them.
 AttentionConsumer::FinishedTile AttentionConsumer::complete(const Progress &progress, Value product,
                                                             int64_t outstanding) {
   Value output = sums(product, outstanding);
   release(parts.keyRing, progress.keys);
   Value keys = advance(progress.keys);
-  return {keys, output, SumRowsOp::create(b, stateType(), progress.rows, sumsRows() ? output : Value())};
+  if (parts.isCut)
+    return {keys, output, progress.rows, progress.second};
+  return {keys, output, sumRows(progress.rows, output), /*end=*/Value()};
+}
+
+/// m and l of rows that have seen their last key.
+Value AttentionConsumer::sumRows(Value rows, Value output) {
+  return SumRowsOp::create(b, stateType(), rows, sumsRows() ? output : Value());
 }
 
 /// The message beside the last values says whether another tile follows, which then starts ahead. Else the store waits
@@ -386,7 +431,7 @@ AttentionConsumer::FinishedTile AttentionConsumer::complete(const Progress &prog
 AttentionConsumer::Values AttentionConsumer::finishAhead(const NextTile &tile, const Progress &progress,
                                                          Value product) {
   return chooseValues(
-      isNot(progress.second, noTile), tile.values(), [&] { return startNextTile(tile, progress, product).values(); },
+      anotherFollows(progress.second), tile.values(), [&] { return startNextTile(tile, progress, product).values(); },
       [&] { return storeAndWait(tile, complete(progress, product, /*outstanding=*/0)).values(); });
 }
 
@@ -433,14 +478,15 @@ AttentionConsumer::FinishedTile AttentionConsumer::passSteps(const NextTile &til
   Progress progress = passedOf(last);
   clearValues(progress, progress.keys);
   release(parts.keyRing, progress.keys);
-  return {advance(progress.keys), none.output, none.rows};
+  return {advance(progress.keys), none.output, none.rows, none.end};
 }
 
 /// A list without blocks has one slot, which says so.
-AttentionConsumer::FinishedTile AttentionConsumer::skipSteps(const NextTile &tile, const FinishedTile &none) {
+AttentionConsumer::FinishedTile AttentionConsumer::skipSteps(const NextTile &tile, const FinishedTile &none,
+                                                             const FirstKeys &first) {
   releaseQueries(tile);
   release(parts.keyRing, tile.keys);
-  return {advance(tile.keys), none.output, none.rows};
+  return {advance(tile.keys), none.output, none.rows, parts.isCut ? first.second : Value()};
 }
 
 /// Goes to the next slot, of keys or of the last values.
@@ -469,15 +515,17 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, c
   step.terms = terms;
   Progress progress;
   progress.rows = none.rows;
+  progress.output = none.output;
   if (!form.hasFixedShift()) {
     RowMaximumOp maximum = raiseMaximum(scores, progress.rows, step);
     scores = maximum.getScores();
     progress.rows = maximum.getRaised();
+    if (parts.isCut) // the output of a rest is not zero
+      progress.output = RescaleOp::create(b, outputType(), none.output, maximum.getRescaling());
   }
   Exponentials exponentials = exponentiate(scores, progress.rows, step);
   progress.probabilities = fragmentOf(exponentials.probabilities);
   progress.rows = exponentials.rows;
-  progress.output = none.output;
   progress.counts = countsOf(step);
   return waitForStep(progress, tile.keys);
 }

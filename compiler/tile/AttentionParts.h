@@ -11,23 +11,28 @@
 namespace sparsec {
 
 // The messages of a slot of queries are the tile row and the panel, those of a slot of keys the blocks of the step.
+// Where tiles may be cut, the two highest bits beside the panel are the kind (sparsec_cut_kind_t).
 /// This number in place of the tile row says that no tile is left.
 inline constexpr int64_t endOfTiles = -1;
 /// This number in place of the first block says that the list has ended. It comes with the last values of a tile.
 inline constexpr int64_t endOfList = -1;
-/// This number in place of the second message beside the end of a list says that no tile starts ahead: there is none
-/// behind this one, or tiles of the program never do.
-inline constexpr int64_t noTile = 0;
+// The bits of the second message beside the end of a list.
+/// Another tile follows, which starts ahead: in programs where tiles do so.
+inline constexpr int64_t tileFollowsBit = 1;
+/// The tile is a first part, whose sums are for the next worker.
+inline constexpr int64_t firstPartBit = 2;
 
 /// A tile of queries, its part of the keys, and its sequence where sequences have sizes of their own.
 struct SequenceTile {
   TilePartOp part; // or null
+  // Of a tile that may be cut along the keys: its first block, their number, and the bits of its kind; else null.
+  mlir::Value firstBlock, blocks, kind;
   QueryTileOp tile;
   SequenceOp sequence; // or null
 
   /// The queries and keys of the sequence, where they are not those of Q and K.
   llvm::SmallVector<mlir::Value> sizes();
-  /// The part of the keys and the number of parts, where the program is split.
+  /// The part of the keys and the number of parts, where the program is split; the blocks where it is cut.
   llvm::SmallVector<mlir::Value> partOfKeys();
 };
 
@@ -84,6 +89,7 @@ struct AttentionParts {
 
   ScheduleAttr schedule;
   bool isSplit; // keys are split into parts
+  bool isCut;   // the plan cuts some tiles along the keys
   bool isJoint; // a tile has two block rows and their joint list
   TileLoopOp tileLoop;
   KeyLoopOp keyLoop;

@@ -9,6 +9,8 @@
 
 #include "AttentionParts.h"
 
+#include "sparsec/launch_info.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -29,9 +31,10 @@ private:
   void buildFirst();
   void buildOther();
   void buildTile(ValueRange arguments);
+  void buildCutTile(ValueRange arguments);
   SmallVector<Value> sendTile(const SequenceTile &tile, ValueRange messages, Value queries, Value keys);
   Value walkKeys(SequenceTile tile, Value lists, Value cursor);
-  Value tileFollows();
+  Value endOfTile(const SequenceTile &tile);
   SmallVector<Value> sendStep(const SequenceTile &tile, ValueRange blocks, Value cursor, ValueRange sent);
   Value sendLast(const SequenceTile &tile, Value cursor, ValueRange sent);
   Value sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages, Value cursor);
@@ -60,8 +63,8 @@ void AttentionProducer::build() { isFirst() ? buildFirst() : buildOther(); }
 
 void AttentionProducer::buildFirst() {
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
-  auto loop = TileLoopOp::create(b, ValueRange{queries, keys});
-  loop.setCounter(true);
+  auto loop = TileLoopOp::create(b, ValueRange{queries, keys}, /*cut=*/parts.isCut);
+  loop.setCounter(!parts.isCut);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&loop.getBody().front());
@@ -87,7 +90,21 @@ void AttentionProducer::buildOther() {
             });
 }
 
+/// A tile, some of whose blocks may be those of another worker.
+void AttentionProducer::buildCutTile(ValueRange arguments) {
+  Value tileRow = arguments[0], panel = arguments[1], countAndKind = arguments[3];
+  SequenceTile tile = parts.makeTile(b, /*part=*/{}, tileRow, panel);
+  const int64_t mostBlocks = (int64_t(1) << SPARSEC_CUT_KIND_SHIFT) - 1;
+  tile.firstBlock = arguments[2];
+  tile.blocks = arith::AndIOp::create(b, countAndKind, i32(b, mostBlocks));
+  tile.kind = arith::AndIOp::create(b, countAndKind, i32(b, ~mostBlocks));
+  Value message = arith::OrIOp::create(b, panel, tile.kind);
+  YieldOp::create(b, sendTile(tile, {tileRow, message}, arguments[4], arguments[5]));
+}
+
 void AttentionProducer::buildTile(ValueRange arguments) {
+  if (parts.isCut)
+    return buildCutTile(arguments);
   Value tileRow = arguments[0], panel = arguments[1], queries = arguments[2], keys = arguments[3];
   Value panelOfTile = panel;
   TilePartOp part = parts.makePart(b, panelOfTile);
@@ -143,10 +160,16 @@ Value AttentionProducer::walkKeys(SequenceTile tile, Value lists, Value cursor) 
   return sendLast(tile, walk.getResult(0), walk.getResults().drop_front());
 }
 
-/// Whether another tile follows, which then starts ahead. Its number is taken before the last values, so that it is on
-/// its way while their slot becomes free.
-Value AttentionProducer::tileFollows() {
-  return parts.startsAhead() ? Value(TileFollowsOp::create(b, b.getI32Type())) : i32(b, noTile);
+/// The second message beside the end of a list. Where tiles start ahead, the number of the next tile is taken before
+/// the last values, so that it is on its way while their slot becomes free.
+Value AttentionProducer::endOfTile(const SequenceTile &tile) {
+  static_assert(tileFollowsBit == 1 && firstPartBit == int64_t(SPARSEC_CUT_FIRST) << 1);
+  Value bits = parts.startsAhead() ? Value(TileFollowsOp::create(b, b.getI32Type())) : i32(b, 0);
+  if (!parts.isCut)
+    return bits;
+  // A rest has the bit above that, which no one reads.
+  Value kind = arith::ShRUIOp::create(b, tile.kind, i32(b, SPARSEC_CUT_KIND_SHIFT - 1));
+  return arith::OrIOp::create(b, bits, kind);
 }
 
 /// `sent` are the blocks of the step before, whose values are still to be sent, or none. Gives the next cursor and the
@@ -164,7 +187,7 @@ SmallVector<Value> AttentionProducer::sendStep(const SequenceTile &tile, ValueRa
 }
 
 Value AttentionProducer::sendLast(const SequenceTile &tile, Value cursor, ValueRange sent) {
-  SmallVector<Value> end{i32(b, endOfList), tileFollows()};
+  SmallVector<Value> end{i32(b, endOfList), endOfTile(tile)};
   return choose(
       b, CursorType::get(b.getContext()), isNone(sent[0]),
       [&] { return postMessages(parts.keyRing, end, cursor), next(cursor); },

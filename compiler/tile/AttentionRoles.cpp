@@ -18,8 +18,8 @@ using namespace mlir;
 using namespace sparsec;
 
 AttentionParts::AttentionParts(ProgramOp program)
-    : schedule(program.getSchedule()), isSplit(program.getSplit()), isJoint(schedule.getWalk() == Walk::joint),
-      tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
+    : schedule(program.getSchedule()), isSplit(program.getSplit()), isCut(program.getCut()),
+      isJoint(schedule.getWalk() == Walk::joint), tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
       keyLoop(*tileLoop.getBody().getOps<KeyLoopOp>().begin()), softmax(*keyLoop.getBody().getOps<SoftmaxOp>().begin()),
       store(*tileLoop.getBody().getOps<StoreRowsOp>().begin()), keyBlock(schedule.getTileN()) {
   LoadRowsOp queries = *tileLoop.getBody().getOps<LoadRowsOp>().begin();
@@ -47,6 +47,8 @@ SmallVector<Value> SequenceTile::sizes() {
 }
 
 SmallVector<Value> SequenceTile::partOfKeys() {
+  if (firstBlock)
+    return {firstBlock, blocks};
   return part ? SmallVector<Value>{part.getPart(), part.getParts()} : SmallVector<Value>();
 }
 

@@ -129,7 +129,9 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
       programs.emplace_back(schedule, Use::narrowAndMisaligned);
   }
   if (family.hasParts() && !kernel.getScheduleAttr().isForHost()) {
-    auto isMain = [&](const auto &program) { return program.first == kernel.getScheduleAttr(); };
+    auto isMain = [&](const auto &program) {
+      return program.first == kernel.getScheduleAttr() && program.second == Use::any;
+    };
     programs.insert(std::next(llvm::find_if(programs, isMain)), {kernel.getScheduleAttr(), Use::parts});
   }
   return programs;

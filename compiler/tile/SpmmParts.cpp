@@ -200,7 +200,7 @@ void SpmmParts::storeCut(const Tile &tile, const GroupPart &part, Value sum) {
   auto branch = scf::IfOp::create(b, TypeRange(), isOfKind(SPARSEC_CUT_FIRST), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  WriteSumsOp::create(b, sum);
+  WriteSumsOp::create(b, sum, /*rows=*/Value());
   ReleaseSumsOp::create(b);
   b.setInsertionPointToStart(branch.elseBlock());
   auto addSums = [&]() -> Value {

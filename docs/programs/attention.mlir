@@ -4,7 +4,7 @@
 !cursor = !sparsec.cursor
 !ring = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
 !ring1 = !sparsec.ring<5, [!sparsec.buffer<128, 128, bf16, strip = 128>]>
-sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, kernel = @attention_bf16_128_128x128, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, group_m = 1>, shared_memory = 229544 : i64, variant = 0 : i64} {
+sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, kernel = @attention_bf16_128_128x128, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, group_m = 1>, shared_memory = 229544 : i64, variant = 1 : i64} {
 ^bb0(%arg0: tensor<?x?x?x128xbf16>, %arg1: tensor<?x?x?x128xbf16>, %arg2: tensor<?x?x?x128xbf16>, %arg3: !sparsec.pattern<128x128>, %arg4: tensor<?x?x?x128xbf16>):
   // Two slots of queries, because the two groups of a tile may be a tile apart, and five of keys or values.
   %query_ring = sparsec.ring {barrier_offset = 229376 : i64, messages, name = "query_ring", offsets = array<i64: 0>} : !ring

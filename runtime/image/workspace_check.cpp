@@ -50,7 +50,7 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
                         workspace.is_zeroed);
 }
 
-/// Only products have tiles that are cut, and their sums need both workspaces.
+/// Only products and attention have tiles that are cut, and their sums need both workspaces.
 Status checkCuts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
   const uint32_t sections = variant.required_sections & cutSections;
   for (const WorkspaceRule &rule : workspaceRules) {
@@ -63,10 +63,11 @@ Status checkCuts(const KernelRecords &records, const sparsec_variant_info_t &var
   }
   if (sections == 0)
     return {};
-  const bool isProduct = records.operation().kind == SPARSEC_OPERATION_SPMM && !records.info.isHost();
-  if (sections != cutSections || variant.required_sections != cutSections || !isProduct)
+  const uint32_t kind = records.operation().kind;
+  const bool mayCut = kind == SPARSEC_OPERATION_SPMM || kind == SPARSEC_OPERATION_ATTENTION;
+  if (sections != cutSections || variant.required_sections != cutSections || !mayCut || records.info.isHost())
     return records.broken(name, " requires plan sections ", variant.required_sections,
-                          ", but those of cut tiles go together and alone, in products of a GPU");
+                          ", but those of cut tiles go together and alone, in products and attention of a GPU");
   return {};
 }
 

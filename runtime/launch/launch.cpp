@@ -97,7 +97,7 @@ static CUresult launchEarly(const StageLaunch &launch, unsigned ctas, ParameterP
 Status runOnGpu(const StageLaunch &launch, ParameterPack &parameters, void *stream) {
   const sparsec_stage_info_t &info = *launch.stage.info;
   const CudaTable &cuda = *launch.kernel.module->device->cuda;
-  auto ctas = unsigned(ceilDivide(launch.workers, int64_t(info.concurrent_tiles)) * info.cluster);
+  auto ctas = unsigned(ctasOf(info, launch.workers));
   auto *cudaStream = static_cast<CUstream>(stream);
   const bool isEarly = launch.mayStartEarly && cuda.cuLaunchKernelEx;
   CUresult result = isEarly

@@ -218,6 +218,7 @@ constexpr Operation attentionOperation = {
     .tileLists = attentionTileLists,
     .whyNoLists = whyNoLists,
     .periodicLists = nullptr,
+    .cutLists = attentionCutLists,
     .reference = runAttentionReference,
 };
 

@@ -152,8 +152,7 @@ CutLists cutLists(const TileListRequest &request) {
   if (input.groupRows == 0)
     return {};
   const auto chunksPerBlock = uint32_t(ceilDivide(request.matrix->columnsOfBlock, request.stage.tile_k));
-  return makeCutLists(input,
-                      {chunksPerBlock, request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD)});
+  return makeCutLists(input, chunksPerBlock, request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD));
 }
 
 TileLists periodicLists(const TileListRequest &request) {

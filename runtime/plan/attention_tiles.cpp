@@ -3,11 +3,21 @@
 #include "arguments/blocks.h"
 #include "plan/key_range.h"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace sparsec::runtime {
 
 namespace {
+
+// Measured on an H200 (bench/notes/attention-cut-tiles.md).
+constexpr uint32_t stepsOfOutput = 1;
+constexpr double leastGainOfCuts = 1.5; // in percent
+
+/// The time of a step with `active` tiles side by side, as part of that with all of them: fewer tiles take less time,
+/// but not as much less as they are fewer.
+constexpr double shareOfTime(int64_t active, int64_t tilesOfCta) { return double(active + 1) / double(tilesOfCta + 1); }
 
 /// The costs of tiles, in steps.
 class TileCosts {
@@ -53,8 +63,9 @@ private:
   const sparsec_blocks_t *pattern;
 };
 
-/// `costOf` gives the steps of a tile by its batch, its head and its number in the head. Panel 0 has the last one.
-template <typename CostOf> TileLists listTiles(const TileListRequest &request, const CostOf &costOf) {
+/// The costs of all tiles, head after head. `costOf` gives that of a tile by its batch, its head and its number in the
+/// head. Panel 0 has the last one.
+template <typename CostOf> std::vector<uint32_t> costsOfTiles(const TileListRequest &request, const CostOf &costOf) {
   const TileGrid &grid = request.grid;
   const int64_t heads = request.problem.heads;
   std::vector<uint32_t> steps;
@@ -62,28 +73,73 @@ template <typename CostOf> TileLists listTiles(const TileListRequest &request, c
   for (int64_t row = 0; row < grid.tileRows; ++row)
     for (int64_t panel = 0; panel < grid.panels; ++panel)
       steps.push_back(costOf(row / heads, row % heads, grid.panels - 1 - panel));
-  return makeRowByRowLists(steps, grid, request.workers);
+  return steps;
+}
+
+std::vector<uint32_t> stepsOfTiles(const TileListRequest &request) {
+  const TileCosts costs(request);
+  return costsOfTiles(request, [&](int64_t batch, int64_t head, int64_t tile) {
+    return costs.of(batch, head, tile * request.stage.tile_m);
+  });
 }
 
 } // namespace
 
 TileLists attentionTileLists(const TileListRequest &request) {
-  const TileCosts costs(request);
-  return listTiles(request, [&](int64_t batch, int64_t head, int64_t tile) {
-    return costs.of(batch, head, tile * request.stage.tile_m);
-  });
+  return makeRowByRowLists(stepsOfTiles(request), request.grid, request.workers);
+}
+
+/// The time of tiles side by side with these loads, in steps with all of them.
+static double timeSideBySide(std::vector<uint64_t> loads) {
+  std::sort(loads.begin(), loads.end());
+  double time = 0;
+  uint64_t before = 0;
+  for (size_t done = 0; done < loads.size(); before = loads[done++])
+    time += double(loads[done] - before) * shareOfTime(int64_t(loads.size() - done), int64_t(loads.size()));
+  return time;
+}
+
+/// The time until the last CTA has run its lists. `costs` are those of all tiles, row after row.
+static uint64_t timeOfLists(const TileLists &lists, const std::vector<uint32_t> &costs,
+                            const TileListRequest &request) {
+  const int64_t tilesOfCta = request.stage.concurrent_tiles, ctas = request.workers / tilesOfCta;
+  std::vector<uint64_t> loads(size_t(request.workers));
+  for (int64_t worker = 0; worker < request.workers; ++worker)
+    for (uint32_t i = lists.offsets[worker]; i < lists.offsets[worker + 1]; ++i)
+      loads[worker] += costs[lists.tiles[i].row * request.grid.panels + lists.tiles[i].panel];
+  double longest = 0;
+  for (int64_t cta = 0; cta < ctas; ++cta) {
+    std::vector<uint64_t> ofCta;
+    for (int64_t tile = 0; tile < tilesOfCta; ++tile)
+      ofCta.push_back(loads[tile * ctas + cta]);
+    longest = std::max(longest, timeSideBySide(std::move(ofCta)));
+  }
+  return uint64_t(std::llround(longest));
+}
+
+CutLists attentionCutLists(const TileListRequest &request) {
+  const std::vector<uint32_t> steps = stepsOfTiles(request);
+  const std::vector<Tile> order = orderRowByRow(steps, request.grid);
+  const TileLists whole = makeRowByRowLists(steps, request.grid, request.workers);
+  const uint32_t keyBlock = request.blocks ? uint32_t(request.blocks->block_columns) : request.stage.tile_n;
+  const CutCosts costs = {.tileOverhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD),
+                          .sum = stepsOfOutput,
+                          .leastGain = leastGainOfCuts};
+  return makeCutLists({order, costsInOrder(order, steps, request.grid), costs, request.workers,
+                       timeOfLists(whole, steps, request), std::max(request.stage.tile_n / keyBlock, 1u)});
 }
 
 TileLists jointTileLists(const TileListRequest &request, const JointLists &joint) {
   const JointCosts costs = jointCosts(request.kernel, request.variant);
   const auto blocksOfStep = uint32_t(blocksOfJointStep(request.stage, request.blocks->block_columns));
   const uint32_t overhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD) * blocksOfStep;
-  return listTiles(request, [&](int64_t batch, int64_t head, int64_t tile) {
+  const auto costOf = [&](int64_t batch, int64_t head, int64_t tile) {
     const int64_t number = (batch * request.problem.heads + head) * request.grid.panels + tile;
     const uint32_t divided = joint.dividedSteps[number];
     const uint32_t shared = joint.ranges[number].count() - divided * blocksOfStep;
     return (shared + overhead) * costs.shared + divided * costs.divided + (divided == 0 ? 0 : costs.division);
-  });
+  };
+  return makeRowByRowLists(costsOfTiles(request, costOf), request.grid, request.workers);
 }
 
 } // namespace sparsec::runtime

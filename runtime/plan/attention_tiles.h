@@ -13,6 +13,9 @@ namespace sparsec::runtime {
 /// with most steps first. Panel 0 has the last queries, which see most with causal.
 TileLists attentionTileLists(const TileListRequest &request);
 
+/// Tiles that are cut along the keys, where that makes the longest list of a worker shorter.
+CutLists attentionCutLists(const TileListRequest &request);
+
 /// The same for the tiles of joint lists. A cost of 100 is the time of a key block in a tile of single rows.
 TileLists jointTileLists(const TileListRequest &request, const JointLists &joint);
 

@@ -335,20 +335,34 @@ void addLists(const PlanInput &input, const Variant &variant, const TileLists &l
   addDenseReason(input, variant, part);
 }
 
-/// Why a variant that cuts tiles gets no lists; empty where it may get some.
-std::string whyNoCuts(const PlanInput &input, const Variant &variant, int64_t workers) {
+bool isProduct(const sparsec_kernel_s &kernel) { return operationOf(kernel).kind == SPARSEC_OPERATION_SPMM; }
+
+/// Why a product gets no lists of cut tiles; empty where it may get some.
+std::string whyNoCutsOfProduct(const PlanInput &input, const Variant &variant) {
   if (!input.mayReorderRows())
     return "the plan is not thorough";
   if (!input.isStatic())
     return "the pattern may change";
+  if (!input.matrixOf(variant))
+    return ""; // sizes or lists are open
+  const BlockPattern &pattern = input.matrixOf(variant)->pattern;
+  return isNearlyDense(pattern.count(), pattern.blockRows, pattern.blockColumns,
+                       input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY))
+             ? ""
+             : "the pattern is not nearly dense";
+}
+
+/// Why a variant that cuts tiles gets no lists; empty where it may get some. Tiles of attention may be cut whatever the
+/// lists become.
+std::string whyNoCuts(const PlanInput &input, const Variant &variant, int64_t workers) {
+  if (isProduct(input.kernel))
+    if (std::string reason = whyNoCutsOfProduct(input, variant); !reason.empty())
+      return reason;
   if (!isComplete(operationOf(input.kernel), input.problem) || input.lists.areMissing())
     return openReason(input.kernel, input.problem, SPARSEC_TILE_ORDER_FIXED, input.lists.areMissing());
-  const BlockPattern &pattern = input.matrixOf(variant)->pattern;
-  if (!isNearlyDense(pattern.count(), pattern.blockRows, pattern.blockColumns,
-                     input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY)))
-    return "the pattern is not nearly dense";
-  const int64_t ctas = workers * int64_t(variant.first().info->cluster);
-  return hasRoomForFlags(input.kernel, *variant.info, ctas) ? "" : "a launch has too many CTAs";
+  return hasRoomForFlags(input.kernel, *variant.info, ctasOf(*variant.first().info, workers))
+             ? ""
+             : "a launch has too many CTAs";
 }
 
 /// The tiles of a variant that cuts them, where that gains time. Launches pass over the variant elsewhere.
@@ -356,9 +370,10 @@ void addCuts(const PlanInput &input, const Variant &variant, VariantArrays &arra
              VariantPlan &part) {
   if (const std::string reason = whyNoCuts(input, variant, part.workers); !reason.empty())
     return addReason(part, "no cut tiles: " + reason);
+  const int64_t teams = variant.first().info->concurrent_tiles, workers = ceilDivide(part.workers, teams) * teams;
   CutLists &cuts = arrays.cuts;
-  cuts = operationOf(input.kernel).cutLists(listRequest(input, variant, part.workers, part.windows, arrays));
-  addReason(part, cutReason(cuts));
+  cuts = operationOf(input.kernel).cutLists(listRequest(input, variant, workers, part.windows, arrays));
+  addReason(part, cutReason(cuts, isProduct(input.kernel) ? "K" : "the keys"));
   if (cuts.tiles.empty())
     return;
   part.order = SPARSEC_TILE_ORDER_LISTS;

@@ -50,7 +50,7 @@ Status CutTileCheck::readSections() {
   SPARSEC_RETURN_IF_ERROR(check.readOffsets(SPARSEC_PLAN_CUT_OFFSETS, count - 1, offsets));
   const int64_t workers = int64_t(count) - 1;
   const int64_t most = std::min(check.variant().first().residentWorkers, grid.tiles());
-  const int64_t ctas = workers * int64_t(check.stage().cluster);
+  const int64_t ctas = ctasOf(check.stage(), workers);
   if (workers < 1 || workers > most || !hasRoomForFlags(check.kernel, *check.variant().info, ctas))
     return check.broken(SPARSEC_PLAN_CUT_OFFSETS, "expects lists of 1 to ", most,
                         " workers with room for flags, but got ", workers);

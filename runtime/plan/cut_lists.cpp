@@ -3,34 +3,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <queue>
 
 namespace sparsec::runtime {
 
 namespace {
 
-// Measured on an H200 (bench/notes/level-tiles.md). Variants that cut tiles are for wgmma alone.
-
-/// The time to write a sum, and that to read one, in steps.
-constexpr uint64_t stepsOfSum = 3;
-/// Cut tiles take memory and power: they have to gain so much, in percent of the time.
+/// Measured on an H200 (bench/notes/level-tiles.md), for products. Variants that cut tiles are for wgmma alone, and
+/// take memory and power.
+constexpr uint32_t stepsOfSum = 3;
 constexpr double leastGain = 2;
 
 class CutListBuilder {
 public:
-  CutListBuilder(const std::vector<Tile> &order, const std::vector<uint32_t> &rowCosts, const CutCosts &costs,
-                 int64_t workers)
-      : order(order), rowCosts(rowCosts), costs(costs), workers(workers), own(workers) {
-    uint64_t total = (costs.tileOverhead + 2 * stepsOfSum) * uint64_t(workers - 1);
-    for (size_t i = 0; i < order.size(); ++i)
-      total += costOf(i);
+  explicit CutListBuilder(const CutListInput &input)
+      : input(input), order(input.order), costs(input.costs), workers(input.workers), own(size_t(input.workers)) {
+    uint64_t total = (costs.tileOverhead + 2 * costs.sum) * uint64_t(workers - 1);
+    for (uint32_t cost : input.orderedCosts)
+      total += cost;
     mean = double(total) / double(workers);
   }
 
   double mean = 0;
 
   CutLists run() {
-    for (auto rounds = int64_t(order.size()) / workers - 1; rounds >= 0; --rounds)
+    const int64_t most = int64_t(order.size()) / workers - 1;
+    for (int64_t rounds = most; rounds >= std::max<int64_t>(0, most - mostDroppedRounds); --rounds)
       if (takeRounds(rounds))
         return cut();
     return {};
@@ -45,8 +44,10 @@ private:
     uint32_t firstCount = 0;
   };
   static constexpr size_t none = SIZE_MAX;
+  /// Where costs differ so much that fewer rounds are not enough, tiles stay whole.
+  static constexpr int64_t mostDroppedRounds = 4;
 
-  uint64_t costOf(size_t number) const { return rowCosts[order[number].row]; }
+  uint64_t costOf(size_t number) const { return input.orderedCosts[number]; }
   uint32_t blocksOf(size_t number) const {
     return uint32_t((costOf(number) - costs.tileOverhead) / costs.chunksPerBlock);
   }
@@ -95,14 +96,14 @@ private:
     Worker &worker = own[w];
     if (w > 0 && own[w - 1].first != none) {
       worker.rest = own[w - 1].first;
-      budget -= double(costOf(worker.rest) - uint64_t(own[w - 1].firstCount) * costs.chunksPerBlock + stepsOfSum);
+      budget -= double(costOf(worker.rest) - uint64_t(own[w - 1].firstCount) * costs.chunksPerBlock + costs.sum);
     }
     const bool isLast = w == workers - 1;
     while (next < order.size() && (isLast || budget >= double(costOf(next)))) {
       budget -= double(costOf(next));
       worker.wholes.push_back(next++);
     }
-    const double overhead = double(costs.tileOverhead + stepsOfSum);
+    const double overhead = double(costs.tileOverhead + costs.sum);
     if (next == order.size() || blocksOf(next) < 2 || budget < overhead + costs.chunksPerBlock)
       return;
     worker.firstCount = std::min(uint32_t((budget - overhead) / costs.chunksPerBlock), blocksOf(next) - 1);
@@ -116,30 +117,40 @@ private:
     for (size_t number : worker.wholes)
       load += costOf(number);
     if (worker.first != none)
-      load += costs.tileOverhead + stepsOfSum + uint64_t(worker.firstCount) * costs.chunksPerBlock;
+      load += costs.tileOverhead + costs.sum + uint64_t(worker.firstCount) * costs.chunksPerBlock;
     if (worker.rest != none)
-      load += costOf(worker.rest) + stepsOfSum - uint64_t(own[w - 1].firstCount) * costs.chunksPerBlock;
+      load += costOf(worker.rest) + costs.sum - uint64_t(own[w - 1].firstCount) * costs.chunksPerBlock;
     return load;
   }
 
   void list(int64_t w, std::vector<CutTile> &tiles) const {
     const Worker &worker = own[w];
+    const uint32_t listBlocks = std::max(input.listBlocks, 1u);
     auto add = [&](size_t number, uint32_t first, uint32_t count, CutKind kind) {
       tiles.push_back({order[number], first, count | uint32_t(kind) << CutTile::kindShift});
     };
+    auto addFirst = [&] {
+      if (worker.first != none)
+        add(worker.first, 0, worker.firstCount * listBlocks, CutKind::first);
+    };
+    auto blocksOfList = [&](size_t number) { return isResumed() ? allBlocks : blocksOf(number); };
+    if (isResumed())
+      addFirst();
     for (const std::vector<size_t> *wholes : {&worker.rounds, &worker.wholes})
       for (size_t number : *wholes)
-        add(number, 0, blocksOf(number), CutKind::whole);
-    if (worker.first != none)
-      add(worker.first, 0, worker.firstCount, CutKind::first);
+        add(number, 0, blocksOfList(number), CutKind::whole);
+    if (!isResumed())
+      addFirst();
     if (worker.rest != none) {
-      const uint32_t first = own[w - 1].firstCount;
-      add(worker.rest, first, blocksOf(worker.rest) - first, CutKind::rest);
+      const uint32_t first = own[w - 1].firstCount * listBlocks;
+      add(worker.rest, first, blocksOfList(worker.rest) - first, CutKind::rest);
     }
   }
 
+  bool isResumed() const { return input.listBlocks != 0; }
+
+  const CutListInput &input;
   const std::vector<Tile> &order;
-  const std::vector<uint32_t> &rowCosts;
   const CutCosts costs;
   const int64_t workers;
   std::vector<Worker> own;
@@ -148,23 +159,28 @@ private:
 
 } // namespace
 
-CutLists makeCutLists(const std::vector<Tile> &order, const std::vector<uint32_t> &rowCosts, const CutCosts &costs,
-                      int64_t workers, uint64_t wholeLoad) {
-  CutListBuilder builder(order, rowCosts, costs, workers);
-  const double gain = builder.mean == 0 ? 0 : double(wholeLoad) / builder.mean - 1;
-  CutLists lists = gain < leastGain / 100 ? CutLists() : builder.run();
+CutLists makeCutLists(const CutListInput &input) {
+  CutListBuilder builder(input);
+  const double gain = builder.mean == 0 ? 0 : double(input.wholeLoad) / builder.mean - 1;
+  CutLists lists = gain < input.costs.leastGain / 100 ? CutLists() : builder.run();
   lists.gain = gain;
   return lists;
 }
 
-CutLists makeCutLists(const TileListInput &input, const CutCosts &costs) {
+CutLists makeCutLists(const TileListInput &input, uint32_t chunksPerBlock, uint32_t tileOverhead) {
   const std::vector<Tile> order = orderOfTiles(input);
-  uint64_t total = 0;
+  std::vector<uint32_t> orderedCosts;
+  orderedCosts.reserve(order.size());
   for (const Tile &tile : order)
-    total += input.rowCosts[tile.row];
-  const double balance = makeTileLists(input).balance;
-  const auto wholeLoad = uint64_t(std::llround(double(total) / (balance * double(input.workers))));
-  return makeCutLists(order, input.rowCosts, costs, input.workers, wholeLoad);
+    orderedCosts.push_back(input.rowCosts[tile.row]);
+  const uint64_t total = std::accumulate(orderedCosts.begin(), orderedCosts.end(), uint64_t(0));
+  // The loads of whole tiles, from how level they are.
+  const auto wholeLoad = uint64_t(std::llround(double(total) / double(input.workers) / makeTileLists(input).balance));
+  return makeCutLists({order,
+                       std::move(orderedCosts),
+                       {chunksPerBlock, tileOverhead, stepsOfSum, leastGain},
+                       input.workers,
+                       wholeLoad});
 }
 
 } // namespace sparsec::runtime

@@ -12,7 +12,7 @@ namespace sparsec::runtime {
 /// A worker does one of these with the sum of a tile.
 enum class CutKind : uint32_t { whole = SPARSEC_CUT_WHOLE, first = SPARSEC_CUT_FIRST, rest = SPARSEC_CUT_REST };
 
-/// The blocks [first, first + count) of a tile, counted from the first one of its row.
+/// The blocks [first, first + count) of a tile, counted from the first one of its row or list.
 struct CutTile {
   Tile tile;
   uint32_t first;
@@ -25,9 +25,28 @@ struct CutTile {
 };
 static_assert(sizeof(CutTile) == sizeof(sparsec_cut_tile_t), "layout of SPARSEC_PLAN_CUT_TILES");
 
-/// The steps of a block, and those that a tile takes beside its blocks.
+/// What cut tiles take, in steps.
 struct CutCosts {
-  uint32_t chunksPerBlock, tileOverhead;
+  uint32_t chunksPerBlock = 1; // the steps of a block
+  uint32_t tileOverhead = 0;   // those of a tile beside its blocks
+  uint32_t sum = 0;            // those to write a sum, and those to read one
+  double leastGain = 0;        // cut tiles have to save so much of the time, in percent
+};
+
+/// The blocks of a tile whose list has any number of them.
+inline constexpr uint32_t allBlocks = (1u << CutTile::kindShift) - 1;
+
+/// The tiles in the order in which whole lists run, and what they cost.
+struct CutListInput {
+  const std::vector<Tile> &order;
+  std::vector<uint32_t> orderedCosts; // of the tiles, in their order
+  CutCosts costs;
+  int64_t workers;
+  uint64_t wholeLoad; // the largest one of whole lists
+  /// 0: the sum of a rest is added to that of the first part, at the end. Else the worker of the rest goes on where the
+  /// other one has stopped, so that lists begin with first parts. A block is so many blocks of the tile's list then,
+  /// and a rest goes up to the end of the list, whatever it has.
+  uint32_t listBlocks = 0;
 };
 
 struct CutLists {
@@ -37,16 +56,14 @@ struct CutLists {
   double balance = 1;            // mean load / largest load, with the steps of the sums
 };
 
-/// The tiles run in the order of whole lists, `order`. All but the last one or two rounds of them are whole, and those
-/// with the least load get the next one. The rest of the order is one sequence, of which each worker takes as much as
-/// brings it to the mean: tiles, after them the first part of the tile in which its share ends, and last the rest of
-/// the tile in which it begins. Empty where the largest load, `wholeLoad` with whole tiles, would fall by less than
-/// 2 %, or where a share would be shorter than a tile. The costs of the rows are those of `costsOfBlockRows`.
-CutLists makeCutLists(const std::vector<Tile> &order, const std::vector<uint32_t> &rowCosts, const CutCosts &costs,
-                      int64_t workers, uint64_t wholeLoad);
+/// All but the last one or two rounds of tiles are whole, and those with the least load get the next one. The rest of
+/// the order is one sequence, of which each worker takes as much as brings it to the mean: tiles, the first part of the
+/// tile in which its share ends, and last the rest of the tile in which it begins. Empty where the gain would be too
+/// small, or where a share would be shorter than a tile.
+CutLists makeCutLists(const CutListInput &input);
 
-/// The same with the order and the largest load of makeTileLists().
-CutLists makeCutLists(const TileListInput &input, const CutCosts &costs);
+/// The same for tiles of a product, with the order and the largest load of makeTileLists().
+CutLists makeCutLists(const TileListInput &input, uint32_t chunksPerBlock, uint32_t tileOverhead);
 
 } // namespace sparsec::runtime
 

@@ -115,7 +115,7 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
 }
 
 WorkspaceUse useOf(const VariantPlan &part, const Stage &stage) {
-  return {part.order, isKnown(part.workers) ? part.workers * int64_t(stage.info->cluster) : SPARSEC_DYNAMIC};
+  return {part.order, isKnown(part.workers) ? ctasOf(*stage.info, part.workers) : SPARSEC_DYNAMIC};
 }
 
 int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {

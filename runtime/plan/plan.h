@@ -119,6 +119,11 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
 Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what,
                       sparsec_status_code_t code = SPARSEC_STATUS_INVALID_ARGUMENT);
 
+/// The CTAs of a launch with so many workers.
+inline int64_t ctasOf(const sparsec_stage_info_t &stage, int64_t workers) {
+  return ceilDivide(workers, int64_t(stage.concurrent_tiles)) * int64_t(stage.cluster);
+}
+
 /// How launches with the plan of a variant, whose first stage is `stage`, use its workspaces.
 WorkspaceUse useOf(const VariantPlan &part, const Stage &stage);
 

@@ -45,10 +45,10 @@ std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercent
   return blocksPerColumn(blocks, columns) + " are fewer than " + decimal(leastPercentage / 100.0);
 }
 
-std::string cutReason(const CutLists &lists) {
+std::string cutReason(const CutLists &lists, const std::string &along) {
   const bool areCut = !lists.tiles.empty();
-  return std::string(areCut ? "tiles cut along K: the longest list gets "
-                            : "no cut tiles: the longest list would get ") +
+  return (areCut ? "tiles cut along " + along + ": the longest list gets "
+                 : "no cut tiles: the longest list would get ") +
          decimal(100 * std::max(lists.gain, 0.0)) + " % shorter";
 }
 

@@ -15,7 +15,7 @@
 namespace sparsec::runtime {
 
 constexpr uint64_t savedPlanMagic = 0x4e414c5043525053; // "SPRCPLAN"
-constexpr uint16_t savedPlanMajor = 1, savedPlanMinor = 4;
+constexpr uint16_t savedPlanMajor = 1, savedPlanMinor = 5;
 
 /// The sizes of a problem in the order in which they are saved.
 constexpr std::array savedSizes = {&Problem::batches, &Problem::heads,       &Problem::rows,

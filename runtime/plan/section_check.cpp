@@ -31,6 +31,20 @@ bool lacksPackedBlocks(const SectionCheck &check) {
   return isPacked(*check.variant().info) && (presentSections(check.sections) & packedSections) == 0;
 }
 
+/// Whether the variant cuts tiles whose lists may be any (see CutListInput): the plan knows no pattern for them.
+bool cutsOpenLists(const SectionCheck &check) {
+  return takesCuts(*check.variant().info) && operationOf(check.kernel).kind == SPARSEC_OPERATION_ATTENTION;
+}
+
+/// The lists of such tiles, as a matrix whose block rows have all blocks that an entry can count.
+MatrixShape shapeOfOpenLists(const SectionCheck &check) {
+  const TileGrid grid = tileGridOf(check.kernel, check.stage(), check.problem, /*windows=*/0);
+  MatrixShape shape = {};
+  shape.blockColumns = allBlocks;
+  shape.blocks = isKnown(grid.tileRows) ? grid.tileRows * int64_t(allBlocks) : 0;
+  return shape;
+}
+
 /// Checks which sections are there: all of a kind or none, and only those that the variant takes.
 Status checkPresence(const SectionCheck &check) {
   const uint32_t required = check.variant().info->required_sections, present = presentSections(check.sections);
@@ -53,7 +67,8 @@ Status checkPresence(const SectionCheck &check) {
     return invalidPlan("variant ", check.number, " lacks the pairs of blocks");
   const uint32_t holder = (present & jointSections) != 0 ? SPARSEC_ARGUMENT_PATTERN : SPARSEC_ARGUMENT_BSR;
   const bool hasList = !check.lists.empty() && check.kernel.argument(check.lists.front().argument).kind == holder;
-  if ((present & ~tileLists) != 0 && !hasList)
+  const uint32_t unlisted = cutsOpenLists(check) ? tileLists | cutSections : tileLists;
+  if ((present & ~unlisted) != 0 && !hasList)
     return invalidPlan("variant ", check.number, " holds a pattern, but the plan does not know its lists");
   return {};
 }
@@ -226,7 +241,9 @@ Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &par
     SPARSEC_RETURN_IF_ERROR(checkPairs(check));
   if ((present & jointSections) != 0)
     SPARSEC_RETURN_IF_ERROR(checkJointLists(check, check.kernel.argument(check.lists.front().argument).block_columns));
-  if ((present & ~tileLists & ~pairSections & ~jointSections) != 0) {
+  if ((present & cutSections) != 0 && cutsOpenLists(check)) {
+    SPARSEC_RETURN_IF_ERROR(checkCutTiles(check, shapeOfOpenLists(check), part));
+  } else if ((present & ~tileLists & ~pairSections & ~jointSections) != 0) {
     MatrixShape matrix;
     const uint32_t argument = check.lists.front().argument;
     SPARSEC_RETURN_IF_ERROR(matrixShape(check, argument, matrix));

@@ -351,18 +351,29 @@ TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, in
   return listTiles(order, costs, workers);
 }
 
-TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &grid, int64_t workers) {
+std::vector<Tile> orderRowByRow(const std::vector<uint32_t> &costs, const TileGrid &grid) {
   std::vector<Tile> order;
-  std::vector<uint32_t> orderedCosts;
   order.reserve(costs.size());
-  orderedCosts.reserve(costs.size());
   for (int64_t row = 0; row < grid.tileRows; ++row) {
     const auto ofRow = costs.begin() + row * grid.panels;
-    for (uint32_t panel : sortByCost({ofRow, ofRow + grid.panels})) {
+    for (uint32_t panel : sortByCost({ofRow, ofRow + grid.panels}))
       order.push_back({uint32_t(row), panel});
-      orderedCosts.push_back(ofRow[panel]);
-    }
   }
+  return order;
+}
+
+std::vector<uint32_t> costsInOrder(const std::vector<Tile> &order, const std::vector<uint32_t> &costs,
+                                   const TileGrid &grid) {
+  std::vector<uint32_t> ordered;
+  ordered.reserve(order.size());
+  for (const Tile &tile : order)
+    ordered.push_back(costs[tile.row * grid.panels + tile.panel]);
+  return ordered;
+}
+
+TileLists makeRowByRowLists(const std::vector<uint32_t> &costs, const TileGrid &grid, int64_t workers) {
+  const std::vector<Tile> order = orderRowByRow(costs, grid);
+  const std::vector<uint32_t> orderedCosts = costsInOrder(order, costs, grid);
   auto listWith = [&](int64_t sortedTiles) {
     std::vector<Tile> tiles = order;
     std::vector<uint32_t> tileCosts = orderedCosts;

@@ -78,6 +78,12 @@ std::vector<Tile> orderOfTiles(const TileListInput &input);
 /// last few tiles of every worker are sorted by falling cost first, so that the end is level.
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
 
+/// The tiles in the order of makeRowByRowLists(), before the last few are sorted. `costs` are theirs.
+std::vector<Tile> orderRowByRow(const std::vector<uint32_t> &costs, const TileGrid &grid);
+/// The costs of tiles in an order. `costs` are those of all tiles, row after row.
+std::vector<uint32_t> costsInOrder(const std::vector<Tile> &order, const std::vector<uint32_t> &costs,
+                                   const TileGrid &grid);
+
 /// Tile row after tile row, whose tiles share operands in the L2 cache. In each the costly ones first, so that those
 /// that run together take about the same time; the last tile of every worker by falling cost, or the last few if the
 /// loads are not level then, or if there are only a few. The worker with the most work then swaps tiles of a row with

@@ -290,9 +290,9 @@ void AttentionArguments::bringWorkspace(const harness::Plan &plan) {
   workspace = uploadArray(device, std::vector<char>(info.workspace_bytes, fill));
 }
 
-void AttentionArguments::run(sparsec_plan_t plan) {
+void AttentionArguments::run(sparsec_plan_t plan, const DeviceBuffer *sharedWorkspace) {
   poisonResults();
-  launch(nullptr, plan);
+  launch(nullptr, plan, sharedWorkspace);
   check(sparsec_synchronize(device, nullptr));
   downloadResults();
 }

@@ -48,7 +48,7 @@ public:
   void launch(void *stream, sparsec_plan_t plan = nullptr,
               const harness::DeviceBuffer *sharedWorkspace = nullptr) const;
   /// poisonResults, launch, wait and download.
-  void run(sparsec_plan_t plan = nullptr);
+  void run(sparsec_plan_t plan = nullptr, const harness::DeviceBuffer *sharedWorkspace = nullptr);
   /// Fetches the results after launches.
   void downloadResults();
   std::vector<char> resultBytes() const;

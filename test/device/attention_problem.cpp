@@ -111,6 +111,12 @@ AttentionShape jointListsAttention(int64_t workers) {
   return {"joint lists", 1, (workers + 1) / 2, 1, 133, 830, SequenceOrder::BatchSequenceHead, Placement::Padded, 1};
 }
 
+AttentionShape cutTilesAttention(int64_t workers, int64_t tileRows) {
+  const int64_t queries = 70, tilesOfHead = (queries + tileRows - 1) / tileRows;
+  return {"cut tiles",       1, workers / tilesOfHead + 1, 1, queries, 1700, SequenceOrder::BatchSequenceHead,
+          Placement::Padded, 16};
+}
+
 std::vector<ListCase> listCases(bool quick) {
   std::vector<ListCase> cases = {{"random, per batch and head", BlockChoice::Random, true, true, true},
                                  {"empty rows, per batch", BlockChoice::EmptyRows, true, false, true},

@@ -35,6 +35,8 @@ std::vector<AttentionShape> attentionShapes(bool quick);
 AttentionShape manyTilesAttention(Placement placement);
 /// A tile of two blocks of 64 queries for each worker, every second one with one block alone.
 AttentionShape jointListsAttention(int64_t workers);
+/// A few more tiles of `tileRows` queries than workers, so that plans cut them along the keys.
+AttentionShape cutTilesAttention(int64_t workers, int64_t tileRows);
 /// Launches split their keys into parts, where a workspace has room for them: at most 5, and 25 where the device has as
 /// many multiprocessors, which is more than a warp of the merge loads at once.
 std::vector<AttentionShape> fewTilesAttention();

@@ -36,6 +36,7 @@ private:
   void runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
   void runParts(const AttentionShape &shape);
   void runJointLists();
+  void runCutTiles();
 };
 
 std::string AttentionTest::expectedName() const {
@@ -71,6 +72,8 @@ void AttentionTest::runCases() {
       runParts(shape);
   if (!HasFatalFailure())
     runJointLists();
+  if (!HasFatalFailure())
+    runCutTiles();
   if (subset == Subset::All)
     for (Placement placement : {Placement::Tight, Placement::Misaligned})
       runShape(manyTilesAttention(placement), {lists().front()});
@@ -139,9 +142,7 @@ void AttentionTest::runJointLists() {
     return;
   makeJointListsCheap(kernel, first);
   bool hasDividedSteps = false;
-  auto ofDevice = sized<sparsec_device_info_t>();
-  check(sparsec_device_info(device(), &ofDevice));
-  const AttentionShape shape = jointListsAttention(ofDevice.multiprocessors);
+  const AttentionShape shape = jointListsAttention(multiprocessors());
   for (const ListCase &each : lists()) {
     SCOPED_TRACE(fmt::format("{}, lists: {}", shape.name, each.name));
     const BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, each, blockSeed);
@@ -159,6 +160,43 @@ void AttentionTest::runJointLists() {
   }
   const bool mayDivide = kernel->planCost(first, SPARSEC_PLAN_COST_DIVIDED_STEP) != 0;
   ASSERT_TRUE(record.hasWindow || hasDividedSteps == mayDivide) << "windows alone leave too few blocks";
+}
+
+/// Tiles that are cut along the keys, with one workspace for several launches, give the bits of whole tiles.
+void AttentionTest::runCutTiles() {
+  const std::optional<size_t> variant = cutVariant();
+  if (!variant)
+    return;
+  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
+  const AttentionShape shape = cutTilesAttention(multiprocessors() * stage.concurrent_tiles, stage.tile_m);
+  SCOPED_TRACE(shape.name);
+  const auto blocksOf = [&](BlockChoice choice) {
+    return chooseBlocks(shape, record.blockRows, record.blockColumns, {"", choice, true, true, false}, blockSeed);
+  };
+  const bool hasLists = record.blockRows != 0;
+  std::optional<BlockStates> some;
+  if (hasLists)
+    some = blocksOf(BlockChoice::Random);
+  AttentionArguments arguments(device(), kernel, shape, guardBytes(), some ? &*some : nullptr);
+  if (hasLists)
+    arguments.replaceLists(blocksOf(BlockChoice::AllFull), /*isUnsorted=*/false);
+  const Plan plan = arguments.createPlan(PlanKind::Lists);
+  ASSERT_EQ(arguments.chosenVariant(plan.get()), *variant) << planInfo(plan, *variant).reason;
+  const DeviceBuffer none;
+  arguments.run(plan.get(), &none);
+  ASSERT_EQ(arguments.findError(arguments.computeExpected()), "") << "with whole tiles";
+  const std::vector<char> whole = arguments.resultBytes();
+  const DeviceBuffer workspace = poisonedWorkspace(plan);
+  for (int launch = 0; launch < 3; ++launch) {
+    arguments.run(plan.get(), &workspace);
+    ASSERT_TRUE(whole == arguments.resultBytes()) << "other bits than with whole tiles, in launch " << launch;
+  }
+  ASSERT_TRUE(areFlagsZero(workspace)) << "a flag is left";
+  if (hasLists) {
+    arguments.replaceLists(*some, /*isUnsorted=*/false);
+    arguments.run(plan.get(), &workspace);
+    ASSERT_EQ(arguments.findError(arguments.computeExpected()), "") << "with lists that the plan was not made for";
+  }
 }
 
 /// A plan only says who computes a tile: not one bit of the results depends on it, nor on the launches before.

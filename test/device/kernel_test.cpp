@@ -2,6 +2,10 @@
 
 #include "kernel_test.h"
 
+#include "operations/kernel_shape.h"
+
+#include <algorithm>
+
 namespace sparsec::device_test {
 
 using namespace harness;
@@ -46,6 +50,34 @@ void KernelTest::checkRefusal() const {
   EXPECT_EQ(module, nullptr);
   sparsec_status_free(status);
   sparsec_module_destroy(module);
+}
+
+int64_t KernelTest::multiprocessors() const {
+  auto ofDevice = sized<sparsec_device_info_t>();
+  check(sparsec_device_info(device(), &ofDevice));
+  return ofDevice.multiprocessors;
+}
+
+std::optional<size_t> KernelTest::cutVariant() const {
+  for (size_t variant = 0; variant < sparsec_kernel_info(kernel)->variant_count; ++variant)
+    if (runtime::takesCuts(*sparsec_kernel_variant(kernel, variant)))
+      return variant;
+  return std::nullopt;
+}
+
+DeviceBuffer KernelTest::poisonedWorkspace(const Plan &plan) const {
+  size_t bytes = 0;
+  check(sparsec_plan_workspace_bytes(plan.get(), nullptr, 0, &bytes));
+  std::vector<char> contents(bytes, char(0xff));
+  std::fill_n(contents.begin(), std::min<size_t>(bytes, runtime::keptWorkspaceBytes), 0);
+  return uploadArray(device(), contents);
+}
+
+bool KernelTest::areFlagsZero(const DeviceBuffer &workspace) {
+  std::vector<char> contents(workspace.bytes());
+  workspace.download(contents.data());
+  const auto end = contents.begin() + std::min<int64_t>(runtime::keptWorkspaceBytes, int64_t(contents.size()));
+  return std::count(contents.begin(), end, 0) == end - contents.begin();
 }
 
 void KernelTest::TestBody() {

@@ -7,6 +7,7 @@
 #include "options.h"
 
 #include <gtest/gtest.h>
+#include <optional>
 
 namespace sparsec::device_test {
 
@@ -25,6 +26,14 @@ protected:
   sparsec_device_t device() const { return session.deviceFor(file); }
   /// Bytes of poison around every tensor. A multiple of 256, so that it does not change alignments.
   size_t guardBytes() const { return subset == Subset::Sanitizer ? 0 : 4096; }
+  int64_t multiprocessors() const;
+  /// The number of the variant whose tiles plans cut, if there is one.
+  std::optional<size_t> cutVariant() const;
+  /// A workspace for launches with the plan: what launches keep is zero, and the rest is NaN, as another kernel may
+  /// leave it.
+  harness::DeviceBuffer poisonedWorkspace(const harness::Plan &plan) const;
+  /// Whether launches have left what they keep in a workspace as it was.
+  static bool areFlagsZero(const harness::DeviceBuffer &workspace);
 
   const KernelFile &file;
   const KernelRecord &record;

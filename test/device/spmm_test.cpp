@@ -35,7 +35,6 @@ private:
   void runQuantize(const Shape &shape, PatternKind pattern);
   void runCut();
   void runManyTiles();
-  int64_t multiprocessors();
 };
 
 const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
@@ -181,32 +180,9 @@ void SpmmTest::runQuantize(const Shape &shape, PatternKind pattern) {
   checkQuantize({device(), kernel, shape, blocks, guardBytes()});
 }
 
-/// The number of the variant whose tiles plans cut along K.
-std::optional<size_t> findCutVariant(sparsec_kernel_t kernel) {
-  for (size_t variant = 0; variant < sparsec_kernel_info(kernel)->variant_count; ++variant)
-    if (runtime::takesCuts(*sparsec_kernel_variant(kernel, variant)))
-      return variant;
-  return std::nullopt;
-}
-
-/// The workspace of such a plan: what launches keep is zero, and the rest is NaN, as another kernel may leave it.
-DeviceBuffer poisonedWorkspace(sparsec_device_t device, const Plan &plan) {
-  size_t bytes = 0;
-  check(sparsec_plan_workspace_bytes(plan.get(), nullptr, 0, &bytes));
-  std::vector<char> contents(bytes, char(0xff));
-  std::fill_n(contents.begin(), std::min<size_t>(bytes, runtime::keptWorkspaceBytes), 0);
-  return uploadArray(device, contents);
-}
-
-int64_t SpmmTest::multiprocessors() {
-  auto ofDevice = sized<sparsec_device_info_t>();
-  check(sparsec_device_info(device(), &ofDevice));
-  return ofDevice.multiprocessors;
-}
-
 /// Tiles that are cut along K, several launches with the same workspace, and whole tiles without it.
 void SpmmTest::runCut() {
-  const std::optional<size_t> variant = findCutVariant(kernel);
+  const std::optional<size_t> variant = cutVariant();
   if (HasFatalFailure() || !variant)
     return;
   const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
@@ -225,7 +201,7 @@ void SpmmTest::runCut() {
   ASSERT_EQ(chosen, *variant) << planInfo(plan, *variant).reason;
   arguments.run(plan.get());
   ASSERT_EQ(arguments.findError(), "") << "with whole tiles";
-  const DeviceBuffer workspace = poisonedWorkspace(device(), plan);
+  const DeviceBuffer workspace = poisonedWorkspace(plan);
   arguments.bringWorkspace(&workspace);
   arguments.run(plan.get());
   ASSERT_EQ(arguments.findError(), "");
@@ -234,10 +210,7 @@ void SpmmTest::runCut() {
     arguments.launch(plan.get(), /*stream=*/nullptr);
   arguments.run(plan.get());
   ASSERT_TRUE(first == arguments.resultBytes()) << "a later run gives other bits";
-  std::vector<char> after(workspace.bytes());
-  workspace.download(after.data());
-  ASSERT_EQ(std::count(after.begin(), after.begin() + runtime::keptWorkspaceBytes, 0), runtime::keptWorkspaceBytes)
-      << "a flag is left";
+  ASSERT_TRUE(areFlagsZero(workspace)) << "a flag is left";
 }
 
 /// Lists of many tiles for many workers, with several panels at once. A simulator makes them as fast as short ones.

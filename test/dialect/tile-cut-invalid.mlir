@@ -89,6 +89,18 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @read_sums_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>):
+    sparsec.role "consumer" warpgroup(2) registers(232) {
+      // expected-error @+1 {{'sparsec.read_sums' op expects a program that is cut}}
+      %output, %rows = sparsec.read_sums : <64, 128>, <64>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @write_sums_c1_role attributes {kernel = @k, variant = 0, alignment = 16, cut, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>):
     sparsec.role "producer" thread(1) registers(40) {

@@ -33,6 +33,23 @@ gpu.module @kernels {
   }
 }
 
+// The rest of a tile of attention goes on with the output and the rows of the first part.
+gpu.module @attention_kernels {
+  // CHECK: sparsec.program @attention_cut attributes {alignment = 16 : i64, cut,
+  sparsec.program @attention_cut
+      attributes {kernel = @attention, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, cut} {
+  ^bb0(%q: tensor<?x?x?x128xbf16>):
+    sparsec.role "consumer" warpgroup(2) registers(232) {
+      // CHECK: sparsec.acquire_sums
+      sparsec.acquire_sums
+      // CHECK-NEXT: %[[OUTPUT:.*]], %[[ROWS:.*]] = sparsec.read_sums : <64, 128>, <64>
+      %output, %rows = sparsec.read_sums : <64, 128>, <64>
+      // CHECK-NEXT: sparsec.write_sums %[[OUTPUT]], %[[ROWS]] : <64, 128>, !sparsec.softmax_state<64>
+      sparsec.write_sums %output, %rows : <64, 128>, !sparsec.softmax_state<64>
+    }
+  }
+}
+
 // CHECK: #sparsec.workspace<kind = tile_sums, bytes = 131072>
 // CHECK-SAME: #sparsec.workspace<kind = sum_flags, bytes = 8>
 module attributes {test.workspaces = [#sparsec.workspace<kind = tile_sums, bytes = 131072>,

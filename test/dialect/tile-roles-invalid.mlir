@@ -10,7 +10,7 @@ gpu.module @kernels {
     sparsec.role "producer" thread(1) registers(40) {
       sparsec.tile_loop {
       ^bb0(%tile_row: i32, %panel: i32):
-        // expected-error @+1 {{'sparsec.tile_follows' op expects a tile loop with counter}}
+        // expected-error @+1 {{'sparsec.tile_follows' op expects a tile loop with counter or cut}}
         %follows = sparsec.tile_follows : i32
       }
     }

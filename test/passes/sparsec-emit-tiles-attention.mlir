@@ -11,7 +11,7 @@
 // CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3
 // CHECK-SAME: sparsec.shared_memory = 164032 : i64
 // CHECK-SAME: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 0, swizzle = 128, box = [64, 128, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 64, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 64, 1, 1]>]
-// CHECK-SAME: sparsec.threads = 384 : i64, sparsec.variant = 0 : i64
+// CHECK-SAME: sparsec.threads = 384 : i64, sparsec.variant = 1 : i64
 // A full and an empty barrier for each of the 2 slots of queries and the 6 others.
 // CHECK-COUNT-16: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init

@@ -4,7 +4,7 @@
 // A second function, with a warp for each of a CTA's four lists. A lane loads the states of four key blocks in a row,
 // inside of the mask whatever the number of blocks; two votes for each give the places in the partial and the full list.
 // The first lane writes the numbers of entries.
-// CHECK-LABEL: llvm.func @listed(
+// CHECK-LABEL: llvm.func @listed_cut(
 // CHECK-SAME: sparsec.variant = 0
 // CHECK-LABEL: llvm.func @listed_block_mask(
 // CHECK-SAME: nvvm.maxntid = array<i32: 128, 1, 1>, sparsec.auxiliary = #sparsec.auxiliary<block_mask_reader>, sparsec.concurrent_tiles = 4 : i64, sparsec.kernel = @listed,
@@ -44,6 +44,8 @@ sparsec.kernel @listed(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: t
 // CHECK: llvm.func @listed_parts(
 // CHECK-NOT: llvm.func
 // CHECK: llvm.func @listed_merge(
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @dense_cut(
 // CHECK-NOT: llvm.func
 // CHECK: llvm.func @dense(
 // CHECK-NOT: llvm.func

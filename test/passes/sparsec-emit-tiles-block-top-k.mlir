@@ -3,7 +3,7 @@
 
 // A function beside the program's and the block mask reader, with a warp for each of a CTA's four lists. It takes three
 // inputs (scores, counts and a block mask) and k.
-// CHECK-LABEL: llvm.func @listed(
+// CHECK-LABEL: llvm.func @listed_cut(
 // CHECK-SAME: sparsec.variant = 0
 // CHECK-LABEL: llvm.func @listed_top_k(
 // CHECK-SAME: %{{[a-z0-9]+}}: i32, %{{[a-z0-9]+}}: i32, %[[MASK:[a-z0-9]+]]: !llvm.ptr<1>, %{{[a-z0-9]+}}: !llvm.ptr<1>, %[[K:[a-z0-9]+]]: i64, %[[COUNTS:[a-z0-9]+]]: !llvm.ptr<1>,

@@ -2,7 +2,7 @@
 
 // Two groups share a tile, and there are no regions: the first scores of the next tile are issued before the results of
 // this one are stored.
-// CHECK-LABEL: sparsec.program @ahead
+// CHECK-LABEL: sparsec.program @ahead attributes
 // CHECK: sparsec.role "consumer" warpgroup(2)
 // CHECK: %[[TILE_ROW0:.*]], %[[PANEL0:.*]] = sparsec.wait %query_ring
 // CHECK-NEXT: %[[NONE:.*]] = sparsec.unset : <64, 128>

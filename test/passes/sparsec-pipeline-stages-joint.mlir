@@ -39,11 +39,11 @@
 
 // The main program has no joint lists, and so have those for parts of the keys and for any alignment.
 // CHECK-LABEL: sparsec.program @rows_of_64 attributes
-// CHECK-SAME: variant = 1
+// CHECK-SAME: variant = 2
 // CHECK-NOT: joint
 // CHECK: sparsec.key_lists
 // CHECK-LABEL: sparsec.program @rows_of_64_parts attributes
-// CHECK-SAME: variant = 2
+// CHECK-SAME: variant = 3
 // CHECK-NOT: joint
 sparsec.kernel @rows_of_64(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>

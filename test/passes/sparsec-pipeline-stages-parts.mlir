@@ -56,6 +56,7 @@ sparsec.kernel @warps(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 
 // The second group of a tile may be behind the last query, of which decoding has few. It passes the steps then. In the
 // program of whole tiles it multiplies all the same.
+// CHECK-LABEL: sparsec.program @decoding_cut attributes
 // CHECK-LABEL: sparsec.program @decoding attributes
 // CHECK-NOT: sparsec.sequence
 // CHECK-LABEL: sparsec.program @decoding_parts attributes

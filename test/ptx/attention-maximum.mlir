@@ -1,4 +1,4 @@
-// RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|block_mask|top_k|parts|merge)[(]/} !skip' > %t.ptx
+// RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|block_mask|top_k|parts|merge|cut)[(]/} !skip' > %t.ptx
 // RUN: FileCheck %s --implicit-check-not=0fC3C08000 < %t.ptx
 
 // How far an exponent may exceed m before a warp replaces it.

@@ -1,4 +1,4 @@
-// RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|block_mask|top_k|parts|merge)[(]/} !skip' > %t.ptx
+// RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|block_mask|top_k|parts|merge|cut)[(]/} !skip' > %t.ptx
 // RUN: FileCheck %s --implicit-check-not=.local --implicit-check-not=ldmatrix --implicit-check-not=mma.sync.aligned.m16n8 --implicit-check-not=cp.async.c --implicit-check-not=st.global.b16 --implicit-check-not=st.global.v2 < %t.ptx
 // RUN: FileCheck %s --check-prefix=CONSUMER < %t.ptx
 // RUN: FileCheck %s --check-prefix=OUTPUT < %t.ptx

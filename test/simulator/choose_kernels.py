@@ -74,7 +74,9 @@ KERNELS = {
         Attention("bf16", "128", 64, 64, "all", "root", "no", "bf16", "lse", "words"),
         Attention("f16", "64", 128, 128, "window", "root", "sink", "f32", "lse", "words"),
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "o", "mixwords"),
+        # Tiles that are cut along the keys: one with two groups, and three side by side.
         Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
+        Attention("f16", "64", 64, 64, "all", "root", "sink", "f32", "lse", "none"),
         Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
         Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
         # Sequences with sizes of their own: NaN behind their keys, pages smaller than a block, lists for each sequence.

@@ -13,7 +13,7 @@ using namespace sparsec::runtime;
 
 namespace {
 
-constexpr CutCosts costs = {.chunksPerBlock = 2, .tileOverhead = 2};
+constexpr CutCosts costs = {.chunksPerBlock = 2, .tileOverhead = 2, .sum = 3, .leastGain = 2};
 
 struct Problem {
   std::vector<Tile> order; // panel by panel
@@ -31,7 +31,13 @@ struct Problem {
   uint64_t wholeLoad() const {
     return (order.size() + workers - 1) / workers * *std::max_element(rowCosts.begin(), rowCosts.end());
   }
-  CutLists cut() const { return makeCutLists(order, rowCosts, costs, workers, wholeLoad()); }
+  CutLists cut() const { return cut(wholeLoad()); }
+  CutLists cut(uint64_t load, uint32_t listBlocks = 0) const {
+    std::vector<uint32_t> orderedCosts;
+    for (const Tile &tile : order)
+      orderedCosts.push_back(rowCosts[tile.row]);
+    return makeCutLists({order, orderedCosts, costs, workers, load, listBlocks});
+  }
   uint32_t blocksOf(uint32_t row) const { return (rowCosts[row] - costs.tileOverhead) / costs.chunksPerBlock; }
 };
 
@@ -105,7 +111,7 @@ TEST(CutLists, RowsMayDiffer) {
     for (uint32_t &count : blocks)
       count = 90 + random() % 11;
     const Problem problem(blocks, 13, workers);
-    CutLists lists = makeCutLists(problem.order, problem.rowCosts, costs, workers, UINT32_MAX);
+    CutLists lists = problem.cut(UINT32_MAX);
     expectEveryBlockOnce(problem, lists);
   }
 }
@@ -122,6 +128,36 @@ TEST(CutLists, WholeRoundsComeFirst) {
     }
 }
 
+/// The worker of a rest goes on where the other one has stopped: first parts come before all else, so that it does not
+/// wait. Lists have two blocks in a step, and may become longer.
+TEST(CutLists, FirstPartsComeFirstWhereRestsGoOn) {
+  const Problem problem(std::vector<uint32_t>(64, 64), 16, 66);
+  const CutLists added = problem.cut(), lists = problem.cut(problem.wholeLoad(), /*listBlocks=*/2);
+  ASSERT_EQ(lists.offsets, added.offsets);
+  EXPECT_EQ(lists.balance, added.balance);
+  for (int64_t w = 0; w < problem.workers; ++w) {
+    std::vector<CutTile> expected(added.tiles.begin() + added.offsets[w], added.tiles.begin() + added.offsets[w + 1]);
+    std::stable_partition(expected.begin(), expected.end(),
+                          [](const CutTile &each) { return each.kind() == CutKind::first; });
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const CutTile &each = lists.tiles[lists.offsets[w] + i];
+      EXPECT_EQ(each.kind(), expected[i].kind());
+      EXPECT_EQ(each.tile.row, expected[i].tile.row);
+      EXPECT_EQ(each.tile.panel, expected[i].tile.panel);
+      EXPECT_EQ(each.first, 2 * expected[i].first);
+      EXPECT_EQ(each.count(), each.kind() == CutKind::first ? 2 * expected[i].count() : allBlocks - each.first);
+    }
+  }
+}
+
+/// Few rounds are tried: the largest one of these tiles takes as long as all others.
+TEST(CutLists, NoneWhereOneTileTakesTooLong) {
+  std::vector<uint32_t> blocks(2000, 10);
+  blocks.back() = 300;
+  const Problem problem(blocks, 1, 66);
+  EXPECT_TRUE(problem.cut(UINT32_MAX).offsets.empty());
+}
+
 TEST(CutLists, NoneWhereTheyGainLittle) {
   EXPECT_TRUE(Problem(std::vector<uint32_t>(66, 64), 16, 66).cut().offsets.empty()); // whole rounds
   EXPECT_TRUE(Problem(std::vector<uint32_t>(32, 32), 8, 66).cut().offsets.empty());  // 4096 cubed
@@ -133,7 +169,7 @@ TEST(CutLists, NoneWhereSharesAreShorterThanTiles) {
   std::vector<uint32_t> blocks(70, 10);
   blocks.back() = 1000;
   const Problem problem(blocks, 1, 66);
-  EXPECT_TRUE(makeCutLists(problem.order, problem.rowCosts, costs, 66, UINT32_MAX).offsets.empty());
+  EXPECT_TRUE(problem.cut(UINT32_MAX).offsets.empty());
 }
 
 } // namespace

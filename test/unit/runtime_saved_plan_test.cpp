@@ -212,8 +212,8 @@ TEST_F(SavedPlans, TheOutsideIsChecked) {
     return isMended ? mended(bytes) : bytes;
   };
   refuses(changed(0, 'X'), "it does not start with its magic number");
-  refuses(changed(offsetof(SavedPlanHeader, major), 2), "it has version 2.4, but this runtime reads version 1.4");
-  refuses(changed(offsetof(SavedPlanHeader, minor), 5), "it has version 1.5, but this runtime reads version 1.4");
+  refuses(changed(offsetof(SavedPlanHeader, major), 2), "it has version 2.5, but this runtime reads version 1.5");
+  refuses(changed(offsetof(SavedPlanHeader, minor), 6), "it has version 1.6, but this runtime reads version 1.5");
   refuses(changed(good.size() - 1, 7, false), "it is corrupt: its checksum is");
   refuses(changed(offsetof(SavedPlanHeader, sectionCount), 200), "do not lie within its");
   refuses(changed(offsetof(SavedPlanHeader, variantCount) + 3, 1), "sections do not lie within its");

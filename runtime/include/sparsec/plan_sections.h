@@ -123,11 +123,13 @@ typedef enum sparsec_plan_section_e {
   /* int32[windows][2]: how many columns a window has, and how many blocks (with streams: products). */
   SPARSEC_PLAN_WINDOW_SIZES = 25,
   /*
-   * The sections of tiles that are cut along K. A plan has them if the pattern is static and nearly dense, and if all
-   * workers then end together, which they do not with whole tiles. A tile is in one list, or its first blocks are in
-   * the list of a worker and the other ones in that of the next worker. A worker has at most one tile of either kind.
+   * The sections of tiles that are cut along K, or in attention along the keys. A plan has them if all workers then end
+   * together, which they do not with whole tiles; that of a product only if the pattern is static and nearly dense. A
+   * tile is in one list, or its first blocks are in the list of a worker and the other ones in that of the next worker.
+   * A worker has at most one tile of either kind. In attention the list of a worker begins with its first part.
    */
-  /* uint32[workers + 1]: worker w, a cluster of CTAs, has the tiles [offsets[w], offsets[w + 1]). */
+  /* uint32[workers + 1]: worker w, a cluster of CTAs or one of the tiles side by side, has the tiles
+   * [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_CUT_OFFSETS = 26,
   SPARSEC_PLAN_CUT_TILES = 27, /* sparsec_cut_tile_t[tiles] */
   /*
@@ -153,12 +155,14 @@ typedef enum sparsec_plan_section_e {
 typedef enum sparsec_cut_kind_e {
   SPARSEC_CUT_WHOLE = 0, /* stores it */
   SPARSEC_CUT_FIRST = 1, /* writes it for the next worker */
-  SPARSEC_CUT_REST = 2,  /* adds that of the worker before, and stores it */
+  SPARSEC_CUT_REST = 2,  /* adds that of the worker before, or in attention goes on with it, and stores it */
 } sparsec_cut_kind_t;
 
 #define SPARSEC_CUT_KIND_SHIFT 30 /* of the kind in its word */
 
-/* Blocks of a tile: `count` of them from `first` on, counted from the first block of its row. */
+/* Blocks of a tile: `count` of them from `first` on, counted from the first block of its row, or in attention of its
+ * list: the partial blocks, then the full ones; all keys in steps of tile_n where there is no pattern. There whole
+ * tiles and rests end behind 2^30 - 1 blocks, which means the end of the list. */
 typedef struct sparsec_cut_tile_s {
   uint32_t tile_row, panel;
   uint32_t first;
