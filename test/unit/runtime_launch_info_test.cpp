@@ -318,7 +318,9 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES; }},
-      {"tensor map 0 of kind 6 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 6; }},
+      {"tensor map 0 of kind 6 does not fit argument 'w'",
+       [](auto &i) { i.tensorMaps[0].kind = SPARSEC_TENSOR_MAP_DENSE_CLIPPED; }},
+      {"tensor map 0 of kind 7 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 7; }},
       {"tensor map 1 of kind 4 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_LINES; }},
       {"tensor map 0 of kind 4 does not fit argument 'w'", // blocks of 192 bytes
