@@ -242,18 +242,19 @@ def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
 def Sparsec_TensorMapKind : I32EnumAttr<"TensorMapKind", "what a tensor map describes", [
     I32EnumAttrCase<"dense", 1>, I32EnumAttrCase<"bsr_values", 2>,
     I32EnumAttrCase<"bsr_edge_values", 3>, I32EnumAttrCase<"bsr_lines", 4>,
-    I32EnumAttrCase<"bsr_edge_rows", 5>]> {
+    I32EnumAttrCase<"bsr_edge_rows", 5>, I32EnumAttrCase<"dense_clipped", 6>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
   let summary = "How the runtime encodes a tensor map: a sparsec_tensor_map_info_t of launch_info.h.";
   let description = [{
-    The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
-    `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size per
-    dimension (2 to 5). For `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the
-    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_edge_rows` it is the same with the rows of
-    a transposed matrix, which K cuts. For `bsr_lines` it has 3 too: elements of 128
-    bytes, lines of 128 bytes in a block, blocks. Constraints: `tensor_map_c1` to `tensor_map_c4`.
+    The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or
+    128. `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size
+    per dimension (2 to 5). So it has for `dense_clipped`, whose boxes have no more rows than the argument. For
+    `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the same 3, for blocks that
+    K cuts; columns beyond K arrive as zero. For `bsr_edge_rows` it is the same with the rows of a transposed matrix,
+    which K cuts. For `bsr_lines` it has 3 too: elements of 128 bytes, lines of 128 bytes in a block, blocks.
+    Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir
     #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>

@@ -265,7 +265,7 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
     return emitError() << "expects swizzle to be 0, 32, 64 or 128, but got " << swizzle;
   // tensor_map_c3
-  bool isDense = kind == TensorMapKind::dense;
+  bool isDense = kind == TensorMapKind::dense || kind == TensorMapKind::dense_clipped;
   if (isDense ? box.size() < 2 || box.size() > 5 : box.size() != 3)
     return emitError() << "expects the box of a " << stringifyTensorMapKind(kind) << " tensor map to have "
                        << (isDense ? "2 to 5" : "3") << " sizes, but got " << box.size();

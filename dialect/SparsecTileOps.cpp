@@ -479,7 +479,7 @@ void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, Valu
                    Value cursor, int64_t index) {
   build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, /*end=*/Value(), ring, cursor,
         /*at=*/Value(), index,
-        /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*evict_first=*/false,
+        /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*evict_first=*/false, /*clipped=*/false,
         /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(),
         /*part_dimension=*/IntegerAttr());
 }
@@ -521,6 +521,9 @@ LogicalResult CopyOp::verify() {
   const bool hasWholeRows = tensor && rank == 2 && !getRows() && !getColumns() && getPartDimension().value_or(0) == 0;
   if (buffer->getAdjacent() && (!hasWholeRows || !mayGather(*this)))
     return emitOpError("expects whole rows of a matrix, in a role of warps, for a buffer of adjacent rows");
+  // copy_c11
+  if (getClipped() && (!tensor || rank != 2 || mayGather(*this) || getMulticast() || getRows()))
+    return emitOpError("expects to be clipped only where it brings all rows of a matrix by tma, to one CTA");
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)

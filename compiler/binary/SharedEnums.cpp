@@ -11,7 +11,8 @@ static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
               uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES &&
               uint32_t(TensorMapKind::bsr_lines) == SPARSEC_TENSOR_MAP_BSR_LINES &&
-              uint32_t(TensorMapKind::bsr_edge_rows) == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS);
+              uint32_t(TensorMapKind::bsr_edge_rows) == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS &&
+              uint32_t(TensorMapKind::dense_clipped) == SPARSEC_TENSOR_MAP_DENSE_CLIPPED);
 static_assert(JointListOp::noBlock == SPARSEC_JOINT_ABSENT * 3);
 static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::column_offsets) == SPARSEC_PLAN_COLUMN_OFFSETS &&

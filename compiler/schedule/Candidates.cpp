@@ -419,10 +419,12 @@ static std::optional<Schedule> narrowSchedule(const NarrowShape &shape, const Pr
 }
 
 /// Whether some calls with few columns need another schedule: tiles of scales of X begin at multiples of 16 bytes,
-/// lines have whole blocks, and rows of X may have to be whole sectors.
+/// lines have whole blocks, and tensor copies have rows of X that begin at such multiples, or are whole sectors.
 static bool leavesCalls(const Schedule &schedule, const ProblemDescription &problem) {
+  constexpr int64_t mostColumns = 64;
   const bool hasScaleTiles = problem.hasXScale && hasProducer(schedule) && schedule.slices > 1;
-  return hasScaleTiles || copiesLines(schedule, problem) || needsWholeSectors(schedule, problem);
+  const bool hasAlignedRows = hasProducer(schedule) && schedule.tileN <= mostColumns && !problem.xTransposed;
+  return hasScaleTiles || hasAlignedRows || copiesLines(schedule, problem);
 }
 
 std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {

@@ -121,10 +121,13 @@ bool sparsec::swapsOperands(const Schedule &schedule, bool hasXScale) {
   return hasProducer(schedule) && (hasFewRows || (hasXScale && schedule.slices == 1));
 }
 
-bool sparsec::needsWholeSectors(const Schedule &schedule, const ProblemDescription &problem) {
-  constexpr int64_t mostColumns = 64;
-  return schedule.slices > 1 && schedule.tileN <= mostColumns && swapsOperands(schedule, problem.hasXScale) &&
-         !problem.xTransposed;
+int64_t sparsec::unitOfRows(const Schedule &schedule, const ProblemDescription &problem) {
+  constexpr int64_t vectorBytes = 16, sectorBytes = 32, pieceBytes = 64, fewColumns = 16, mostColumns = 64;
+  if (problem.xTransposed || schedule.slices == 1 || schedule.tileN <= fewColumns || schedule.tileN > mostColumns)
+    return vectorBytes;
+  if (schedule.copy == CopyMethod::CpAsync)
+    return schedule.tileN == mostColumns ? sectorBytes : pieceBytes;
+  return swapsOperands(schedule, problem.hasXScale) ? sectorBytes : vectorBytes;
 }
 
 int64_t sparsec::promotedColumns(const Schedule &schedule, bool hasXScale) {

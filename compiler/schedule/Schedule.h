@@ -141,10 +141,10 @@ bool copiesLines(const Schedule &schedule, const ProblemDescription &problem);
 /// few columns that scales do not matter.
 bool swapsOperands(const Schedule &schedule, bool hasXScale);
 
-/// Whether every row of X, which is K x N, has to be whole sectors of L2. With tiles of up to 64 columns, tensor copies
-/// of other rows make a product up to 1.4 times slower than mma.sync, which takes such calls
-/// (bench/notes/small-widths.md).
-bool needsWholeSectors(const Schedule &schedule, const ProblemDescription &problem);
+/// The bytes of which pointers and rows of X have to be multiples. With X as K x N and 17 to 64 columns, other rows
+/// begin and end inside of what L2 moves (sectors of 32 bytes, two as a rule): the program that copies rows as they are
+/// in memory is faster then, but for tensor copies to tiles of 64 rows (bench/notes/small-widths-rows.md).
+int64_t unitOfRows(const Schedule &schedule, const ProblemDescription &problem);
 
 /// The columns of a consumer that are multiplied at a time where sums have two levels: the largest divisor whose sums
 /// of a stage fit in the registers beside those of the tile.

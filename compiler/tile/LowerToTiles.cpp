@@ -49,19 +49,18 @@ static int64_t smallestElement(KernelOp kernel) {
 /// The bytes that every pointer and stride must be a multiple of. cp.async and TMA move 16 bytes at a time; a scalar
 /// copy reads single elements.
 int64_t ProgramBuilder::alignment(Use use) {
-  constexpr int64_t vectorBytes = 16, sectorBytes = 32;
   switch (schedule.getCopy()) {
   case Copy::unpack:
     return smallestElement(kernel);
   case Copy::scalar:
     return elementType().getIntOrFloatBitWidth() / 8;
   case Copy::vector:
-    return vectorBytes;
+    return bytesOfVector;
   case Copy::tma:
   case Copy::cp_async:
     if (use == Use::narrowAndMisaligned)
       return elementType().getIntOrFloatBitWidth() / 8;
-    return readsWholeSectors() ? sectorBytes : vectorBytes;
+    return unitOfRows();
   }
   llvm_unreachable("all copies are covered");
 }
@@ -111,22 +110,26 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
 
 /// The schedules of a kernel's programs in order of preference, with the calls that each program is for. The narrowest
 /// schedule and others of few columns get a second program for rows that begin anywhere, if rows of an operand may do
-/// so (see Family).
+/// so (see Family). It is the only one where the schedule in front has as many columns and takes all other calls.
 static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
   const Family &family = familyOf(kernel);
   const size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0; // they come first
   SmallVector<std::pair<ScheduleAttr, Use>> programs;
-  constexpr int64_t fewColumns = 16;
+  constexpr int64_t fewColumns = 64;
   auto isMisalignedToo = [&](size_t number, ScheduleAttr schedule) {
     const bool isNarrowest = number == 0 || (number < narrow && schedule.getTileN() <= fewColumns);
     return narrow > 0 && isNarrowest && family.hasRowsOfResultColumns(kernel) && schedule.getCopy() == Copy::cp_async;
   };
+  int64_t columnsBefore = 0; // of the schedule in front
   for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules())) {
     if (number >= narrow && schedule == kernel.getScheduleAttr() && family.mayCutTiles(kernel))
       programs.emplace_back(schedule, Use::cut); // in front of the program for whole tiles
-    programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
-    if (isMisalignedToo(number, schedule))
+    const bool isForMisaligned = isMisalignedToo(number, schedule);
+    if (!isForMisaligned || number >= narrow || columnsBefore != int64_t(schedule.getTileN()))
+      programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
+    if (isForMisaligned)
       programs.emplace_back(schedule, Use::narrowAndMisaligned);
+    columnsBefore = schedule.getTileN();
   }
   if (family.hasParts() && !kernel.getScheduleAttr().isForHost()) {
     auto isMain = [&](const auto &program) {

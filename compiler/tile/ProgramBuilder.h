@@ -13,6 +13,9 @@
 
 namespace sparsec {
 
+/// What cp.async and TMA copy at least.
+inline constexpr int64_t bytesOfVector = 16;
+
 /// The calls that a program is for.
 enum class Use {
   any,                 // of any width
@@ -38,8 +41,8 @@ protected:
   virtual void buildTile(mlir::ImplicitLocOpBuilder & /*b*/, mlir::Value /*tileRow*/, mlir::Value /*panel*/) {}
   /// Gives a store the epilogue of its kernel, the identity where it has none.
   void setEpilogue(mlir::OpBuilder &b, StoreOp store, mlir::Region &epilogue);
-  /// Whether rows of dense operands have to be whole sectors of L2.
-  virtual bool readsWholeSectors() { return false; }
+  /// The bytes of which rows of dense operands have to be multiples where cp.async or TMA copy them.
+  virtual int64_t unitOfRows() { return bytesOfVector; }
   /// The element type that is copied to shared memory.
   virtual mlir::Type elementType() = 0;
 

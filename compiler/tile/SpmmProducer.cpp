@@ -140,14 +140,24 @@ Value SpmmProducer::differ(Value one, Value other) {
 /// Those of A and X, where a slot has scales too; else null.
 Value SpmmProducer::bytesOfCopies() {
   auto buffers = cast<RingType>(ring.getType()).getBuffers();
-  if (buffers.size() == loads.size())
+  if (buffers.size() == loads.size() && !clipsX())
     return Value();
   int64_t bytes = 0;
   for (LoadOp load : loads)
     bytes += load.getType().getRows() * load.getType().getColumns() *
              load.getType().getElementType().getIntOrFloatBitWidth() / 8;
-  return i32(b, bytes);
+  if (!clipsX())
+    return i32(b, bytes);
+  BufferType ofX = loads[1].getType();
+  const int64_t rowBytes = ofX.getColumns() * ofX.getElementType().getIntOrFloatBitWidth() / 8;
+  Value rows = SizeOp::create(b, loads[1].getSource(), /*dimension=*/0);
+  Value missing = arith::SubIOp::create(b, i32(b, ofX.getRows()), rows);
+  missing = arith::MaxSIOp::create(b, missing, i32(b, 0));
+  return arith::SubIOp::create(b, i32(b, bytes), multiply(b, missing, rowBytes));
 }
+
+/// Where X is the A operand, no result depends on rows beyond it. Copies that leave them out are faster than zeros.
+bool SpmmProducer::clipsX() { return swapsOperands() && hasSlices() && isTransposed() && !chain.getXScale(); }
 
 /// The CTAs of a cluster work on one tile row, so that they share A.
 void SpmmProducer::copyStep(const Tile &tile, const Visited &step, int64_t chunk, Value cursor) {
@@ -162,6 +172,7 @@ void SpmmProducer::copyStep(const Tile &tile, const Visited &step, int64_t chunk
     Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
     auto copyOfX =
         CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
+    copyOfX.setClipped(clipsX());
     if (step.columns.size() > 1)
       setPart(copyOfX, int64_t(number));
   }

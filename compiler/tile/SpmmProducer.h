@@ -48,6 +48,7 @@ private:
   mlir::Value leaveScaleTile(mlir::Value cursor);
   mlir::Value differ(mlir::Value one, mlir::Value other);
   mlir::Value bytesOfCopies();
+  bool clipsX();
 
   mlir::Value scaleTiles; // a ring, or null
 };

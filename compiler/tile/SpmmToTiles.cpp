@@ -22,7 +22,7 @@ public:
 private:
   void buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) override;
   Type elementType() override { return matrix.getElementType(); }
-  bool readsWholeSectors() override;
+  int64_t unitOfRows() override;
   Value buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator);
   void buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at, Value accumulator);
   bool widensF8(OpBuilder &b);
@@ -35,11 +35,11 @@ private:
   BsrType matrix;
 };
 
-bool SpmmBuilder::readsWholeSectors() {
+int64_t SpmmBuilder::unitOfRows() {
   ProblemDescription problem;
   problem.xTransposed = spmm.getXLayout() == DenseLayout::nk;
   problem.hasXScale = bool(spmm.getXScale());
-  return needsWholeSectors(toSchedule(schedule), problem);
+  return sparsec::unitOfRows(toSchedule(schedule), problem);
 }
 
 void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {

@@ -3,7 +3,7 @@
 // this file with the compiler.
 !cursor = !sparsec.cursor
 !ring = !sparsec.ring<3, [!sparsec.buffer<64, 64, bf16, strip = 128>, !sparsec.buffer<64, 512, bf16, strip = 128>]>
-sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, group_m = 64>, shared_memory = 229424 : i64, variant = 9 : i64} {
+sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, group_m = 64>, shared_memory = 229424 : i64, variant = 11 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
   // Three slots: a block of W and 64 x 512 of X each.
   %ring = sparsec.ring {barrier_offset = 229376 : i64, offsets = array<i64: 0, 24576>} : !ring

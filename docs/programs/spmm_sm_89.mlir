@@ -2,7 +2,7 @@
 // --emit=tile --arch=sm_89. The comments are not the compiler's. A test compares this file with the compiler.
 !cursor = !sparsec.cursor
 !ring = !sparsec.ring<4, [!sparsec.buffer<64, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 256, bf16, swizzle = 128>]>
-sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 256, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 8, consumer_registers = 168, group_m = 64>, shared_memory = 81920 : i64, variant = 6 : i64} {
+sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 256, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 8, consumer_registers = 168, group_m = 64>, shared_memory = 81920 : i64, variant = 8 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
   // Four slots: half a block of W and 32 x 256 of X each. No barriers: all threads copy, and all multiply.
   %ring = sparsec.ring {offsets = array<i64: 0, 16384>} : !ring

@@ -6,7 +6,7 @@
 !cursor = !sparsec.cursor
 !ring = !sparsec.ring<8, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
 !ring1 = !sparsec.ring<4, [!sparsec.buffer<64, 256, bf16, strip = 128>]>
-sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 8>, shared_memory = 221472 : i64, variant = 8 : i64} {
+sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 8>, shared_memory = 221472 : i64, variant = 10 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
   // Eight slots of W, a block each, and four slots of X, 64 x 256 each. Each ring has its own producer. A position is
   // one use of a slot. Positions count from 0, and position p is slot p mod 8 here, or p mod 4 for columns. A group

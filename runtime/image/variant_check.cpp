@@ -263,7 +263,8 @@ Status StageChecker::checkTensorMap(uint32_t number) {
     return records.broken("tensor map ", number, " is of argument ", map.argument, " of ",
                           records.kernel.argument_count);
   const sparsec_argument_info_t &of = records.arguments()[map.argument];
-  bool isDense = map.kind == SPARSEC_TENSOR_MAP_DENSE && of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
+  bool isDense = (map.kind == SPARSEC_TENSOR_MAP_DENSE || map.kind == SPARSEC_TENSOR_MAP_DENSE_CLIPPED) &&
+                 of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
   bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ||
                    map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS) &&
                   of.kind == SPARSEC_ARGUMENT_BSR;

@@ -50,7 +50,7 @@ Description describe(const sparsec_dense_t &tensor) {
 }
 
 Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument) {
-  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE)
+  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE || recipe.kind == SPARSEC_TENSOR_MAP_DENSE_CLIPPED)
     return describe(denseOf(argument));
   const sparsec_blocks_t &matrix = blocksOf(argument);
   uint64_t columns = matrix.block_columns, rowBytes = columns * dtypeBytes(matrix.dtype);
@@ -86,13 +86,17 @@ Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &re
     std::fill_n(tensor.sizes, recipe.rank, 1);
     std::fill_n(tensor.strides, recipe.rank, 16);
   }
+  uint32_t box[SPARSEC_MAX_RANK];
+  std::copy_n(recipe.box, SPARSEC_MAX_RANK, box);
+  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE_CLIPPED)
+    box[1] = uint32_t(std::min<uint64_t>(box[1], tensor.sizes[1]));
   const uint32_t elementStrides[SPARSEC_MAX_RANK] = {1, 1, 1, 1, 1};
   // A row of a small block has 64 bytes: L2 would bring four times as many for each with a promotion to 256.
   constexpr CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
   return cudaStatus(*device.cuda,
                     device.cuda->cuTensorMapEncodeTiled(
                         &outMap, tensorMapType(tensor.dtype), recipe.rank, tensor.data, tensor.sizes, tensor.strides,
-                        recipe.box, elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(recipe.swizzle),
+                        box, elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(recipe.swizzle),
                         promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                     "encoding a tensor map");
 }

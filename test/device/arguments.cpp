@@ -196,8 +196,9 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
     const std::string_view schedule = sparsec_kernel_variant(kernel, v)->schedule;
     const bool isWgmma = schedule.starts_with("wgmma");
     const bool hasSlices = isWgmma && schedule.find(" slices ") != std::string_view::npos;
-    // Widths may have to be multiples of more than 16 bytes. Tiles of few rows have rows of X of whole sectors.
-    const uint64_t most = hasSlices && stage.tile_m < 64 && !hasTransposedX ? 32 : 16;
+    // Widths may have to be multiples of more than 16 bytes. Slices have rows of X of whole sectors or pieces of L2.
+    const bool hasUnits = schedule.find(" slices ") != std::string_view::npos && !hasTransposedX;
+    const uint64_t most = hasUnits ? 64 : 16;
     uint64_t alignment = std::min<uint64_t>(sparsec_kernel_variant(kernel, v)->alignment, most);
     bool fits = bsr.capacity == 0 || reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
     if (symbol.find("_narrow") != std::string::npos)

@@ -206,7 +206,9 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
             {"odd, misaligned", oddRows, oddDepth, 37, Placement::Misaligned},
             {"few columns", oddRows, oddDepth, 40, Placement::Padded},
             {"one column", oddRows, oddDepth, 1, Placement::Padded},
-            {"7 columns, tight", oddRows, oddDepth, 7, Placement::Tight}};
+            {"7 columns, tight", oddRows, oddDepth, 7, Placement::Tight},
+            {"24 columns, tight", oddRows, oddDepth, 24, Placement::Tight},
+            {"61 columns, tight", oddRows, oddDepth, 61, Placement::Tight}};
   return {{"exact", rows, depth, 512, Placement::Tight},
           {"exact, padded", rows, depth, 384, Placement::Padded},
           {"odd, tight, more tiles", moreRows, oddDepth, 333, Placement::Tight},
@@ -219,7 +221,9 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
           {"8 columns", rows, depth, 8, Placement::Tight},
           {"13 columns, tight", oddRows, oddDepth, 13, Placement::Tight},
           {"15 columns", oddRows, oddDepth, 15, Placement::Misaligned},
+          {"24 columns, tight", oddRows, oddDepth, 24, Placement::Tight},
           {"40 columns", oddRows, oddDepth, 40, Placement::Padded},
+          {"61 columns, tight", oddRows, oddDepth, 61, Placement::Tight},
           {"64 columns", rows, depth, 64, Placement::Tight},
           {"one element", 1, 1, 1, Placement::Padded}};
 }

@@ -69,30 +69,37 @@ sparsec.kernel @few_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tenso
 
 // -----
 
-// Each of at most 16 columns has one.
+// Each of at most 64 columns has one. Slices of 17 columns and more leave it rows that are no whole pieces of L2, or sectors.
 // CHECK-LABEL: sparsec.kernel @eight_columns
 // CHECK: sparsec.program @eight_columns_narrow8 attributes {alignment = 16 : i64
 // CHECK: sparsec.program @eight_columns_narrow8_unaligned attributes {alignment = 2 : i64
 // CHECK: sparsec.program @eight_columns_narrow16 attributes {alignment = 16 : i64
 // CHECK: sparsec.program @eight_columns_narrow16_unaligned attributes {alignment = 2 : i64
-// CHECK: sparsec.program @eight_columns_narrow32 attributes {alignment = 16 : i64
+// CHECK: sparsec.program @eight_columns_narrow32 attributes {alignment = 64 : i64
+// CHECK: sparsec.program @eight_columns_narrow32_unaligned attributes {alignment = 2 : i64
+// CHECK: sparsec.program @eight_columns_narrow64 attributes {alignment = 32 : i64
+// CHECK: sparsec.program @eight_columns_narrow64_unaligned attributes {alignment = 2 : i64
+// CHECK: sparsec.program @eight_columns_narrow128 attributes {alignment = 16 : i64
 // CHECK-NOT: unaligned
 // CHECK: sparsec.program @eight_columns attributes {
-sparsec.kernel @eight_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>]} {
+sparsec.kernel @eight_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, slices = 2>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>]} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 
 // -----
 
-// One by wgmma is also for calls of more panels whose tiles all run at once.
+// One by wgmma is also for calls of more panels whose tiles all run at once. The one behind it has as many columns, for rows
+// that begin anywhere.
 // CHECK-LABEL: sparsec.kernel @few_tiles
 // CHECK: sparsec.program @few_tiles_narrow64 attributes {alignment = 16 : i64
 // CHECK-SAME: most_panels = 1 : i64, most_tiles_per_sm = 1 : i64
-// CHECK: sparsec.program @few_tiles attributes {
+// CHECK: sparsec.program @few_tiles_narrow64_unaligned attributes {alignment = 2 : i64
 // CHECK-NOT: most_tiles_per_sm
 // CHECK-SAME: variant = 1
-sparsec.kernel @few_tiles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232>]} {
+// CHECK: sparsec.program @few_tiles attributes {
+// CHECK-SAME: variant = 2
+sparsec.kernel @few_tiles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1, slices = 2>]} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

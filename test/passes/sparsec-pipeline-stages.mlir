@@ -475,7 +475,8 @@ sparsec.kernel @lines_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %
 }
 
 // A tile with fewer rows than wgmma has X as its A operand. A stage has two blocks, one copy for both and one for each part
-// of X, which is a strip of the buffer. The last step of a row may have one block: its columns tell.
+// of X, which is a strip of the buffer. The last step of a row may have one block: its columns tell. Columns of Y that do not
+// exist are rows of X that are not copied.
 // CHECK-LABEL: sparsec.program @few_rows
 // CHECK: %[[RING:.*]] = sparsec.ring : !ring{{[0-9]*}}
 // CHECK: %[[W:.*]] = sparsec.view %[[RING]] rows(%{{.*}}) {index = 0 : i64} : !ring{{[0-9]*}} -> <32, 64, f8E4M3FN, k>
@@ -483,12 +484,19 @@ sparsec.kernel @lines_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %
 // CHECK: sparsec.product %[[X]][%[[C:.*]]], %[[W]][%[[C]]] {depth = 64 : i64}
 // CHECK: sparsec.store
 // CHECK-SAME: lines, swapped} : <64, 32>
+// CHECK: sparsec.role "producer"
+// CHECK: %[[ROWS:.*]] = sparsec.size %{{.*}} {dimension = 0 : i64}
+// CHECK: %[[BEYOND:.*]] = arith.subi %c64_i32, %[[ROWS]]
+// CHECK: %[[MISSING:.*]] = arith.maxsi %[[BEYOND]], %c0_i32
+// CHECK: %[[LESS:.*]] = arith.muli %[[MISSING]], %c64_i32
+// CHECK: %[[BYTES:.*]] = arith.subi %c6144_i32, %[[LESS]]
 // CHECK: sparsec.block_walk %{{.*}} {blocks = 2 : i64}
 // CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[FIRST:.*]]: i32, %[[SECOND:.*]]: i32, %
+// CHECK: sparsec.post %[[RING]][%{{.*}}] bytes(%[[BYTES]])
 // CHECK: sparsec.copy %{{.*}}[%[[BLOCK]], %{{.*}}] block_columns(%[[FIRST]], %[[SECOND]]) to %[[RING]]
 // CHECK-SAME: {index = 0 : i64, lines}
-// CHECK: sparsec.copy %{{.*}} at(%c0_i32) {columns = 32 : i64, index = 1 : i64}
-// CHECK: sparsec.copy %{{.*}} at(%c64_i32) {columns = 32 : i64, index = 1 : i64}
+// CHECK: sparsec.copy %{{.*}} at(%c0_i32) {clipped, columns = 32 : i64, index = 1 : i64}
+// CHECK: sparsec.copy %{{.*}} at(%c64_i32) {clipped, columns = 32 : i64, index = 1 : i64}
 sparsec.kernel @few_rows(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -93,9 +93,9 @@ TEST(LaunchInfo, VersionsAreNamed) {
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
-  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 18; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 18, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.18 and kernel 0 uses operation 77");
+  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 19; }));
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 19, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.19 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -318,7 +318,9 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES; }},
-      {"tensor map 0 of kind 6 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 6; }},
+      {"tensor map 0 of kind 6 does not fit argument 'w'",
+       [](auto &i) { i.tensorMaps[0].kind = SPARSEC_TENSOR_MAP_DENSE_CLIPPED; }},
+      {"tensor map 0 of kind 7 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 7; }},
       {"tensor map 1 of kind 4 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_LINES; }},
       {"tensor map 0 of kind 4 does not fit argument 'w'", // blocks of 192 bytes
@@ -409,8 +411,8 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 }
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
-  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 18, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.18 and kernel 0 uses score step 300");
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 19, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.19 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {

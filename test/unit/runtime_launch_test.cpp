@@ -96,6 +96,20 @@ TEST_F(Launch, BlocksInLines) {
   EXPECT_THAT(fake.tensorMaps[0].box, ::testing::ElementsAre(64u, 32u, 1u));
 }
 
+/// A box has no more rows than the argument.
+TEST_F(Launch, ClippedBoxes) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_DENSE_CLIPPED;
+  load(info);
+  ASSERT_OK(launch()); // 192 rows
+  EXPECT_THAT(fake.tensorMaps[1].box, ::testing::ElementsAre(64u, 64u));
+  arguments[w].blocks.columns = arguments[x].dense.sizes[0] = 48;
+  fake.tensorMaps.clear();
+  ASSERT_OK(launch());
+  EXPECT_THAT(fake.tensorMaps[1].sizes, ::testing::ElementsAre(1000u, 48u));
+  EXPECT_THAT(fake.tensorMaps[1].box, ::testing::ElementsAre(64u, 48u));
+}
+
 TEST_F(Launch, TensorMapTypeIsThatOfTheArgument) {
   LaunchInfoBuilder info = cudaLinear();
   info.arguments[w].dtype = info.arguments[x].dtype = SPARSEC_DTYPE_F16;

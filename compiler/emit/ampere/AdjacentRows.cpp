@@ -25,9 +25,14 @@ public:
 
 private:
   void copyVectors();
+  void copyWithGaps();
+  void copyVectorsOfRows();
   void copyElements();
   void copyElementsOfRow(Value row, Value firstColumn);
   Value isWithoutGaps();
+  Value hasWholeVectors();
+  Value isAligned();
+  Value rowInMatrix(Value row);
 
   int64_t rowsOfPart() { return ring.bufferRows(index) / int64_t(begins.size()); }
   int64_t vectorElements() { return vectorBytes / ring.elementBytes(index); }
@@ -57,16 +62,41 @@ void AdjacentCopy::emit() {
         return Values();
       },
       [&] {
+        copyWithGaps();
+        return Values();
+      });
+}
+
+/// The other program for as few columns takes whole vectors of such rows, where there is one.
+void AdjacentCopy::copyWithGaps() {
+  if (ring.bufferColumns(index) <= columnsOfWholeRows)
+    return copyElements();
+  b.ifThenElse(
+      hasWholeVectors(), {},
+      [&] {
+        copyVectorsOfRows();
+        return Values();
+      },
+      [&] {
         copyElements();
         return Values();
       });
 }
 
-Value AdjacentCopy::isWithoutGaps() {
+Value AdjacentCopy::isAligned() {
   Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer());
-  Value isAligned = b.equal(b.bitAnd(address, vectorBytes - 1), 0);
+  return b.equal(b.bitAnd(address, vectorBytes - 1), 0);
+}
+
+Value AdjacentCopy::isWithoutGaps() {
   Value isAdjacent = b.compare(arith::CmpIPredicate::eq, stride(), b.extend(columns()));
-  return b.logicalAnd(isAligned, isAdjacent);
+  return b.logicalAnd(isAligned(), isAdjacent);
+}
+
+/// Whether every row of the matrix begins and ends at a vector.
+Value AdjacentCopy::hasWholeVectors() {
+  Value rest = b.bitOr(stride(), b.extend(columns()));
+  return b.logicalAnd(isAligned(), b.equal(b.bitAnd(rest, vectorElements() - 1), 0));
 }
 
 /// A part begins at a vector, because its rows are a multiple of 8. Its places have room for `columns` of the buffer,
@@ -93,6 +123,25 @@ void AdjacentCopy::copyVectors() {
   }
 }
 
+/// Rows of whole vectors that are further apart than they are long. Rows beyond the matrix become zeros.
+void AdjacentCopy::copyVectorsOfRows() {
+  Value ofRow = b.divide(columns(), vectorElements());
+  b.forLoop(thread, b.mul(ofRow, ring.bufferRows(index)), b.i32(threads), {}, [&](Value place, ValueRange) {
+    Value row = b.divide(place, ofRow), column = b.mul(b.modulo(place, ofRow), vectorElements());
+    Value inMatrix = rowInMatrix(row), exists = b.less(inMatrix, rows());
+    Value readable = b.minimum(inMatrix, b.sub(rows(), 1));
+    Value source = b.add(b.mul(b.extend(readable), stride()), b.extend(column));
+    ptx::copyAsync16(b, b.elementPointer(destination, element, b.mul(place, vectorElements())),
+                     b.elementPointer(pointer(), element, source), /*inL1=*/false,
+                     b.select(exists, b.i32(vectorBytes), b.i32(0)));
+    return Values();
+  });
+}
+
+Value AdjacentCopy::rowInMatrix(Value row) {
+  return b.add(b.select(begins, b.divide(row, rowsOfPart())), b.modulo(row, rowsOfPart()));
+}
+
 void AdjacentCopy::copyElements() {
   const int64_t ofRow = llvm::divideCeil(ring.bufferColumns(index), vectorElements());
   b.forLoop(thread, b.i32(ring.bufferRows(index) * ofRow), b.i32(threads), {}, [&](Value place, ValueRange) {
@@ -106,7 +155,7 @@ void AdjacentCopy::copyElements() {
 void AdjacentCopy::copyElementsOfRow(Value row, Value firstColumn) {
   Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
   Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(bits, 0));
-  Value inMatrix = b.add(b.select(begins, b.divide(row, rowsOfPart())), b.modulo(row, rowsOfPart()));
+  Value inMatrix = rowInMatrix(row);
   Value exists = b.less(inMatrix, rows()), readable = b.minimum(inMatrix, b.sub(rows(), 1));
   Value source = b.elementPointer(pointer(), element, b.mul(b.extend(readable), stride()));
   Value inBuffer = b.mul(row, columns());
@@ -128,6 +177,22 @@ Value sparsec::elementsOfAdjacentRow(ProgramContext &context, ViewOp view, Ring 
     if (auto copy = dyn_cast<CopyOp>(user); copy && copy.getIndex() == view.getIndex())
       return context.size(cast<BlockArgument>(copy.getSource()).getArgNumber(), 1);
   llvm_unreachable("a copy fills the buffer of a view");
+}
+
+Value sparsec::hasVectorsOfColumns(KernelBuilder &b, MmaOperand x) {
+  const int64_t elements = vectorBytes / x.ring.elementBytes(x.view.getIndex());
+  return b.equal(b.bitAnd(x.elementsOfRow, elements - 1), 0);
+}
+
+/// Lanes 0 to 15 address the rows of the first 8 columns, the others those of the next 8.
+Values sparsec::loadVectorsOfAdjacentB(KernelBuilder &b, MmaOperand x, int64_t pair, int64_t k) {
+  const int64_t index = x.view.getIndex(), bytes = x.ring.elementBytes(index), elements = vectorBytes / bytes;
+  Value rowBytes = b.mul(x.elementsOfRow, bytes);
+  Value column = b.add(x.column, b.add(b.mul(b.shiftRight(x.lane, 4), elements), 16 * pair));
+  column = b.minimum(column, b.sub(x.elementsOfRow, elements));
+  Value ofLane = b.add(b.mul(b.bitAnd(x.lane, 15), rowBytes), b.mul(column, bytes));
+  Value place = b.byteOffset(x.ring.slotPointer(index, x.slot), ofLane);
+  return ptx::loadMatrix(b, b.byteOffset(place, b.mul(rowBytes, 16 * k)), 4, /*transposed=*/true);
 }
 
 /// A lane has two neighbours in K of one column in each register.

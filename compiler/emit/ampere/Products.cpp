@@ -104,12 +104,23 @@ static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange sums, int64
   bool isTransposed = view.getMajor() == Major::k;
   int64_t columns = isTransposed ? view.getRows() : view.getColumns();
   Value column = isTransposed ? x.row : x.column;
-  return emitProduct(b, columns, sums, depth, elementOfA, view.getElementType(), isWidened, operandsOfA,
-                     [&](int64_t pair, int64_t k) {
-                       if (x.elementsOfRow)
-                         return loadAdjacentB(b, x, pair, k, columns < columnsOfLoad ? 1 : 2);
-                       return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor(), columns < columnsOfLoad);
-                     });
+  auto product = [&](LoadB operandsOfX) {
+    return emitProduct(b, columns, sums, depth, elementOfA, view.getElementType(), isWidened, operandsOfA, operandsOfX);
+  };
+  if (!x.elementsOfRow)
+    return product([&](int64_t pair, int64_t k) {
+      return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor(), columns < columnsOfLoad);
+    });
+  auto ofElements = [&] {
+    return product(
+        [&](int64_t pair, int64_t k) { return loadAdjacentB(b, x, pair, k, columns < columnsOfLoad ? 1 : 2); });
+  };
+  if (columns <= columnsOfWholeRows)
+    return ofElements();
+  auto ofVectors = [&] {
+    return product([&](int64_t pair, int64_t k) { return loadVectorsOfAdjacentB(b, x, pair, k); });
+  };
+  return b.ifThenElse(hasVectorsOfColumns(b, x), llvm::to_vector(sums.getTypes()), ofVectors, ofElements);
 }
 
 Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth,

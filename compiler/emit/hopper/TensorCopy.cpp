@@ -78,7 +78,8 @@ void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   SmallVector<int64_t> box{inner, boxRows};
   box.resize(coordinates.size(), 1);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
-  Value map = context.parameters.tensorMap(mapOf(TensorMapKind::dense, box));
+  TensorMapKind kind = copy.getClipped() ? TensorMapKind::dense_clipped : TensorMapKind::dense;
+  Value map = context.parameters.tensorMap(mapOf(kind, box));
   if (place)
     destination = b.byteOffset(destination, b.mul(place, stripBytes));
   for (int64_t strip = 0; strip < strips; ++strip)

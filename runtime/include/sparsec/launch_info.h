@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 17
+#define SPARSEC_LAUNCH_INFO_MINOR 18
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -271,9 +271,9 @@ typedef enum sparsec_tensor_map_kind_e {
   /* The same memory, rank 3: {elements of 128 bytes, lines of 128 bytes in a block, blocks}. Short rows of blocks
    * arrive faster so. Copies bring the elements beyond K too. */
   SPARSEC_TENSOR_MAP_BSR_LINES = 4,
-  /* As BSR_EDGE_VALUES, for a matrix of (K, M), whose last block row K cuts: {block columns, K mod block rows, or block
-   * rows if that is 0, blocks}. */
+  /* As BSR_EDGE_VALUES, for a matrix of (K, M): {block columns, K mod block rows, or block rows if 0, blocks}. */
   SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS = 5,
+  SPARSEC_TENSOR_MAP_DENSE_CLIPPED = 6, /* as DENSE, with no more rows (dimension 1) in a box than the argument has */
 } sparsec_tensor_map_kind_t;
 
 /*

@@ -150,6 +150,7 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
     return fmt::format("tensor map of {}{}, box {} (innermost first), swizzle {}", view.argumentName(map.argument),
                        map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K"
                        : map.kind == SPARSEC_TENSOR_MAP_BSR_LINES     ? " in lines of 128 bytes"
+                       : map.kind == SPARSEC_TENSOR_MAP_DENSE_CLIPPED ? " without rows beyond it"
                                                                       : "",
                        fmt::join(llvm::ArrayRef(map.box, map.rank), "x"), swizzleNames[map.swizzle]);
   }
