@@ -136,7 +136,7 @@ private:
   bool yieldsToIssuer() { return schedule.getConcurrentTiles() > 2 && !form.hasFixedShift(); }
 
   /// Three tiles side by side share the instruction slots of an SM. Windows, lists together with a causal limit,
-  /// regions and sequences need the uniform registers themselves.
+  /// sequences and regions, but for linear biases, need the uniform registers themselves.
   bool keepsDescriptors() {
     SoftmaxOp softmax = parts.softmax;
     return yieldsToIssuer() && !softmax.getWindow() && !(softmax.getCausal() && parts.keyLoop.getPattern()) &&
