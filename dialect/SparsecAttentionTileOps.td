@@ -428,6 +428,37 @@ def Sparsec_ExponentiateOp : Sparsec_ScoreStepOp<"exponentiate", [
   }];
 }
 
+def Sparsec_AnyProbabilityOp : Sparsec_Op<"any_probability"> {
+  let summary = "Whether a warp may have a probability of the step that is not zero.";
+  let description = [{
+    Where it is false, `sparsec.exponentiate` would give zeros alone and leave the state as it is: far from its query a
+    linear bias makes all exponents so small. Scores and state are those of `sparsec.row_maximum`.
+
+    ```mlir
+    %any = sparsec.any_probability %softmax, %scores, %raised : <64, 128>, <64>
+    ```
+  }];
+  let arguments = (ins Sparsec_TileSoftmaxType:$softmax, Sparsec_AccumulatorType:$scores,
+    Sparsec_SoftmaxStateType:$state);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$softmax `,` $scores `,` $state attr-dict `:` type($scores) `,` type($state)";
+}
+
+def Sparsec_ZeroProbabilitiesOp : Sparsec_Op<"zero_probabilities", [Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "The probabilities of a step where `sparsec.any_probability` is false, all of which are zero.";
+  let description = [{
+    They are made of a score: the assembler would write constants in front of the branch, in all steps.
+
+    ```mlir
+    %p = sparsec.zero_probabilities %softmax, %scores, %raised : <64, 128>, <64>
+    ```
+  }];
+  let arguments = (ins Sparsec_TileSoftmaxType:$softmax, Sparsec_AccumulatorType:$scores,
+    Sparsec_SoftmaxStateType:$state);
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = "$softmax `,` $scores `,` $state attr-dict `:` type($scores) `,` type($state)";
+}
+
 def Sparsec_ToFragmentOp : Sparsec_Op<"to_fragment", [Pure]> {
   let summary = "Rounds an accumulator to elements of an A operand, which stay in the registers of their threads.";
   let description = [{

@@ -36,6 +36,8 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](ScoreBiasOp op) { return emitScoreBias(op), true; })
       .Case([&](KeyTermsOp op) { return emitKeyTerms(op), true; })
       .Case([&](RowMaximumOp op) { return emitRowMaximum(op), true; })
+      .Case([&](AnyProbabilityOp op) { return emitAnyProbability(op), true; })
+      .Case([&](ZeroProbabilitiesOp op) { return emitZeroProbabilities(op), true; })
       .Case([&](ExponentiateOp op) { return emitExponentiate(op), true; })
       .Case([&](RescaleOp op) { return emitRescale(op), true; })
       .Case([&](SumRowsOp op) { return emitSumRows(op), true; })
@@ -195,6 +197,17 @@ void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
   Values parts{rescaling.isNeeded};
   llvm::append_range(parts, rescaling.alpha);
   values.set(op.getRescaling(), parts);
+}
+
+void SoftmaxSteps::emitAnyProbability(AnyProbabilityOp op) {
+  Values scores = values.sums(op.getScores());
+  values.set(op, softmaxOf(op.getSoftmax()).mayHaveProbabilities(scores, rowsOf(op.getState())));
+}
+
+void SoftmaxSteps::emitZeroProbabilities(ZeroProbabilitiesOp op) {
+  Values scores = values.sums(op.getScores());
+  Value zero = softmaxOf(op.getSoftmax()).firstProbability(scores, rowsOf(op.getState()));
+  values.set(op, values.fromSums(Values(scores.size(), zero)));
 }
 
 void SoftmaxSteps::emitExponentiate(ExponentiateOp op) {

@@ -29,6 +29,8 @@ private:
   void emitScoreBias(ScoreBiasOp op);
   void emitKeyTerms(KeyTermsOp op);
   void emitRowMaximum(RowMaximumOp op);
+  void emitAnyProbability(AnyProbabilityOp op);
+  void emitZeroProbabilities(ZeroProbabilitiesOp op);
   void emitExponentiate(ExponentiateOp op);
   void emitRescale(RescaleOp op);
   void emitSumRows(SumRowsOp op);

@@ -98,10 +98,20 @@ private:
   void store(const FinishedTile &finished);
   FinishedTile passSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
-  Values chooseValues(Value condition, ValueRange like, function_ref<Values()> then, function_ref<Values()> otherwise);
+  Values chooseOfTypes(Value condition, TypeRange types, function_ref<Values()> then, function_ref<Values()> otherwise);
+  /// The same with the types of `like`.
+  Values chooseValues(Value condition, ValueRange like, function_ref<Values()> then, function_ref<Values()> otherwise) {
+    return chooseOfTypes(condition, like.getTypes(), then, otherwise);
+  }
   Progress firstStep(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
   Progress nextStep(const NextTile &tile, const Progress &progress, const KeysOfStep &own, const KeysOfStep &before);
   Progress waitForStep(Progress progress, Value cursor);
+  /// Null where no linear bias makes all probabilities of far keys zero.
+  Value anyProbability(RowMaximumOp maximum) {
+    return form.bias ? AnyProbabilityOp::create(b, b.getI1Type(), softmax, maximum.getScores(), maximum.getRaised())
+                     : Value();
+  }
+  Exponentials exponentiateIfAny(RowMaximumOp maximum, Value isAny, const Step &step);
   Value issueScores(Value queries, Value keys, ValueRange messages, const KeysOfStep &own);
   Value issueOutput(const Progress &progress, Value cursor, const KeysOfStep &of);
   void clearValues(const Progress &progress, Value cursor);
@@ -136,11 +146,11 @@ private:
   bool yieldsToIssuer() { return schedule.getConcurrentTiles() > 2 && !form.hasFixedShift(); }
 
   /// Three tiles side by side share the instruction slots of an SM. Windows, lists together with a causal limit,
-  /// regions and sequences need the uniform registers themselves.
+  /// sequences and regions, but for linear biases, need the uniform registers themselves.
   bool keepsDescriptors() {
     SoftmaxOp softmax = parts.softmax;
     return yieldsToIssuer() && !softmax.getWindow() && !(softmax.getCausal() && parts.keyLoop.getPattern()) &&
-           softmax.getScore().empty() && softmax.getMask().empty() && !parts.hasSequences();
+           (softmax.getScore().empty() || form.bias) && softmax.getMask().empty() && !parts.hasSequences();
   }
   void keepDescriptors(Value product) {
     if (keepsDescriptors())
@@ -328,10 +338,11 @@ void AttentionConsumer::store(const FinishedTile &finished) {
   storeRows(sumRows(finished.rows, finished.output));
 }
 
-/// Gives the values of the branch that is taken. They have the types of `like`.
-AttentionConsumer::Values AttentionConsumer::chooseValues(Value condition, ValueRange like, function_ref<Values()> then,
-                                                          function_ref<Values()> otherwise) {
-  auto branch = scf::IfOp::create(b, like.getTypes(), condition, /*withElseRegion=*/true);
+/// Gives the values of the branch that is taken.
+AttentionConsumer::Values AttentionConsumer::chooseOfTypes(Value condition, TypeRange types,
+                                                           function_ref<Values()> then,
+                                                           function_ref<Values()> otherwise) {
+  auto branch = scf::IfOp::create(b, types, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, then());
@@ -560,16 +571,32 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   if (form.hasFixedShift()) {
     exponentials = exponentiate(scores, progress.rows, step);
     complete();
+    exponentials.probabilities = fragmentOf(exponentials.probabilities);
   } else {
     RowMaximumOp maximum = raiseMaximum(scores, progress.rows, step);
+    Value isAny = anyProbability(maximum);
     complete();
     next.output = RescaleOp::create(b, outputType(), next.output, maximum.getRescaling());
-    exponentials = exponentiate(maximum.getScores(), maximum.getRaised(), step);
+    exponentials = exponentiateIfAny(maximum, isAny, step);
   }
   next.rows = exponentials.rows;
-  next.probabilities = fragmentOf(exponentials.probabilities);
+  next.probabilities = exponentials.probabilities;
   next.counts = countsOf(step);
   return waitForStep(next, values);
+}
+
+/// The probabilities of a step as a fragment, and the state after it. Where a linear bias may leave a warp nothing, it
+/// does without exponentials.
+AttentionConsumer::Exponentials AttentionConsumer::exponentiateIfAny(RowMaximumOp maximum, Value isAny,
+                                                                     const Step &step) {
+  Value scores = maximum.getScores(), raised = maximum.getRaised();
+  auto compute = [&]() -> Values {
+    Exponentials exponentials = exponentiate(scores, raised, step);
+    return {fragmentOf(exponentials.probabilities), exponentials.rows};
+  };
+  auto zero = [&]() -> Values { return {fragmentOf(ZeroProbabilitiesOp::create(b, softmax, scores, raised)), raised}; };
+  Values found = isAny ? chooseOfTypes(isAny, {fragmentTypeOf(scores), raised.getType()}, compute, zero) : compute();
+  return {found[0], found[1]};
 }
 
 /// Q K of a step. A linear bias is what the sums start from.

@@ -74,9 +74,13 @@ AttentionRole::Exponentials AttentionRole::exponentiate(Value scores, Value rows
   return {exponentials.getProbabilities(), exponentials.getSummed()};
 }
 
-Value AttentionRole::fragmentOf(Value probabilities) {
+Type AttentionRole::fragmentTypeOf(Value probabilities) {
   const int64_t keys = cast<AccumulatorType>(probabilities.getType()).getColumns();
-  return ToFragmentOp::create(b, FragmentType::get(context, rowsOfGroup, keys, parts.element), probabilities);
+  return FragmentType::get(context, rowsOfGroup, keys, parts.element);
+}
+
+Value AttentionRole::fragmentOf(Value probabilities) {
+  return ToFragmentOp::create(b, fragmentTypeOf(probabilities), probabilities);
 }
 
 Value AttentionRole::biasOf(const Step &step) {

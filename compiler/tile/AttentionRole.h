@@ -37,6 +37,7 @@ protected:
   RowMaximumOp raiseMaximum(mlir::Value scores, mlir::Value rows, const Step &step);
   Exponentials exponentiate(mlir::Value scores, mlir::Value rows, const Step &step);
   mlir::Value fragmentOf(mlir::Value probabilities);
+  mlir::Type fragmentTypeOf(mlir::Value probabilities);
   /// The sums that the scores of a step start from: a linear bias, or null.
   mlir::Value biasOf(const Step &step);
 

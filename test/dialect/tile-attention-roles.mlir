@@ -69,7 +69,14 @@ gpu.module @kernels {
       %s = sparsec.await %s0 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
       // CHECK: %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %{{.*}}, %[[BEGIN]] at(%[[KEY]], %[[KEY]]) partial(%partial, %partial) : <64, 128>, <64>
       %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %s, %state at(%key, %key) partial(%partial, %partial) : <64, 128>, <64>
-      // CHECK-NEXT: %probabilities, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%[[KEY]]) partial(%partial) : <64, 128>, <64>
+      // CHECK-NEXT: sparsec.any_probability %softmax, %scores, %raised : <64, 128>, <64>
+      %any = sparsec.any_probability %softmax, %scores, %raised : <64, 128>, <64>
+      scf.if %any {
+      } else {
+        // CHECK: sparsec.zero_probabilities %softmax, %scores, %raised : <64, 128>, <64>
+        %p = sparsec.zero_probabilities %softmax, %scores, %raised : <64, 128>, <64>
+      }
+      // CHECK: %probabilities, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%[[KEY]]) partial(%partial) : <64, 128>, <64>
       %p, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%key) partial(%partial) : <64, 128>, <64>
       // CHECK-NEXT: sparsec.to_fragment %probabilities : <64, 128> -> <64, 128, bf16>
       %operand = sparsec.to_fragment %p : <64, 128> -> <64, 128, bf16>

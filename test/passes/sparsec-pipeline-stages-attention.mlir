@@ -144,8 +144,9 @@ sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: te
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
 
-// A linear bias is what the sums of the scores start from. Keys near the diagonal come first. One of three tiles side by
-// side lets another that issues products finish.
+// A linear bias is what the sums of the scores start from. Keys near the diagonal come first. A warp that the bias leaves
+// no probability of a step does not exponentiate. One of three tiles side by side lets another that issues products
+// finish.
 // CHECK-LABEL: sparsec.program @bias
 // CHECK: sparsec.score_bias %softmax
 // CHECK-NEXT: sparsec.product
@@ -155,10 +156,23 @@ sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: te
 // CHECK: sparsec.loop
 // CHECK: sparsec.issue_begin %{{.*}}
 // CHECK: %[[BIAS:.*]] = sparsec.score_bias %softmax at(%[[KEY:.*]]) partial(%[[PARTIAL:.*]]) : <64, 128>
-// CHECK-NEXT: sparsec.product %{{.*}}, %[[BIAS]] {depth = 64 : i64}
+// CHECK-NEXT: sparsec.product %{{.*}}, %[[BIAS]] {depth = 64 : i64, keeps_descriptors}
 // CHECK-NEXT: sparsec.wait
 // CHECK-NEXT: sparsec.product
 // CHECK-NEXT: sparsec.issue_end
+// CHECK: %[[SCORES:.*]], %[[RAISED:.*]], %[[RESCALING:.*]] = sparsec.row_maximum
+// CHECK-NEXT: %[[ANY:.*]] = sparsec.any_probability %softmax, %[[SCORES]], %[[RAISED]] : <64, 128>, <64>
+// CHECK-NEXT: sparsec.await
+// CHECK-NEXT: sparsec.release
+// CHECK-NEXT: sparsec.rescale
+// CHECK-NEXT: %[[FOUND:.*]]:2 = scf.if %[[ANY]]
+// CHECK-NEXT: %[[P:.*]], %[[SUMMED:.*]] = sparsec.exponentiate %softmax, %[[SCORES]], %[[RAISED]]
+// CHECK-NEXT: %[[A:.*]] = sparsec.to_fragment %[[P]]
+// CHECK-NEXT: scf.yield %[[A]], %[[SUMMED]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[ZERO:.*]] = sparsec.zero_probabilities %softmax, %[[SCORES]], %[[RAISED]]
+// CHECK-NEXT: %[[A:.*]] = sparsec.to_fragment %[[ZERO]]
+// CHECK-NEXT: scf.yield %[[A]], %[[RAISED]]
 // CHECK: sparsec.key_walk at %query {from_end
 sparsec.kernel @bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?xf32>)
     -> (o: tensor<?x?x?x64xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, concurrent_tiles = 3>} {

@@ -1,6 +1,7 @@
 // RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|parts|merge)[(]/} !skip' > %t.ptx
 // RUN: FileCheck %s --implicit-check-not=relaxed < %t.ptx
 // RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
+// RUN: FileCheck %s --check-prefix=ZERO < %t.ptx
 // RUN: FileCheck %s --check-prefix=SHIFTED < %t.ptx
 // RUN: FileCheck %s --check-prefix=SUMS < %t.ptx
 // Score regions of which not all is computed for every score. Without the variants for any alignment and for few tiles.
@@ -12,6 +13,19 @@
 // BIAS-NOT: setp.ne.b32 p, 0, 0;
 // BIAS-LABEL: .entry softcap(
 // BIAS: setp.ne.b32 p, 0, 0;
+
+// A warp whose first and last keys have exponents of at most -127 looks at all 64 scores of a thread, a NaN included.
+// Where all are that small, its 64 probabilities are one that is zero.
+// ZERO-LABEL: .entry alibi(
+// ZERO-NOT: max.NaN
+// ZERO-COUNT-4: setp.gtu.f32 {{%p[0-9]+, %r[0-9]+}}, 0fC2FE0000;
+// ZERO: vote.sync.any.pred
+// ZERO-COUNT-62: max.NaN.f32
+// ZERO-COUNT-2: setp.gtu.f32 {{%p[0-9]+, %r[0-9]+}}, 0fC2FE0000;
+// ZERO: vote.sync.any.pred
+// ZERO-NOT: {{max[.]NaN|0fC2FE0000}}
+// ZERO-LABEL: .entry softcap(
+// ZERO-NOT: {{max[.]NaN|0fC2FE0000}}
 sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
                       %slopes: tensor<?xf32>) -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v extras(%slopes)

@@ -50,6 +50,10 @@ public:
   virtual Rescaling beginStep(const ScorePositions &positions, KernelBuilder::Values &scores, RowState &rows) = 0;
   virtual KernelBuilder::Values finishStep(const ScorePositions &positions, mlir::ValueRange scores,
                                            RowState &rows) = 0;
+  /// Whether finishStep may give a warp anything but zeros (i1, the same for all threads of a warp).
+  virtual mlir::Value mayHaveProbabilities(mlir::ValueRange scores, const RowState &rows);
+  /// The probability of the first score.
+  mlir::Value firstProbability(mlir::ValueRange scores, const RowState &rows);
 
 protected:
   OnlineSoftmax(QueryContext &context, const QueryTile &tile)

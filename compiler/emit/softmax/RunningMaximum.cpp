@@ -19,6 +19,8 @@ static constexpr double leastTolerated = 0x1p-9;
 static constexpr double mostTolerated = 8;
 /// m of a row that has seen no key: finite, so that -inf of an invisible key minus m is -inf.
 static constexpr double lowestMaximum = -std::numeric_limits<float>::max();
+/// 2^-127 is flushed to zero.
+static constexpr double largestZeroExponent = -127;
 
 RowState RunningMaximum::begin() { return emptyRows(b, lowestMaximum); }
 
@@ -26,6 +28,30 @@ Rescaling RunningMaximum::beginStep(const ScorePositions &positions, Values &sco
   scores = transform.apply(positions, scores);
   scores = mask.hide(positions, scores, hiddenScore());
   return replaceMaxima(extremeScores(scores, rows), rows);
+}
+
+/// Few of the scores say whether it is worthwhile to look at all.
+Value RunningMaximum::mayHaveProbabilities(ValueRange scores, const RowState &rows) {
+  Values first = scoresOfRow(scores, 0), second = scoresOfRow(scores, 1);
+  Value isLikely = b.logicalOr(isAnyNonzero({first.front(), second.front()}, rows),
+                               isAnyNonzero({first.back(), second.back()}, rows));
+  isLikely = ptx::anyInWarp(b, isLikely);
+  auto lookAtAll = [&]() -> Values {
+    // A NaN among the scores is one of their extremes.
+    auto larger = [&](Value x, Value y) -> Value { return arith::MaximumFOp::create(b, x, y); };
+    auto smaller = [&](Value x, Value y) -> Value { return arith::MinimumFOp::create(b, x, y); };
+    return {ptx::anyInWarp(b, isAnyNonzero(extremesBy(larger, smaller, scores), rows))};
+  };
+  return b.ifThenElse(isLikely, b.getI1Type(), [&]() -> Values { return {isLikely}; }, lookAtAll)[0];
+}
+
+/// Whether a score of one of the two rows has a probability that is not zero. That of a NaN is NaN.
+Value RunningMaximum::isAnyNonzero(ValueRange scoreOfRow, const RowState &rows) {
+  auto isNonzero = [&](int64_t row) {
+    Value exponent = scale.exponent(scoreOfRow[row], b.negateF(rows.m[row]));
+    return b.compareF(arith::CmpFPredicate::UGT, exponent, b.f32(largestZeroExponent));
+  };
+  return b.logicalOr(isNonzero(0), isNonzero(1));
 }
 
 Values RunningMaximum::finishStep(const ScorePositions &, ValueRange scores, RowState &rows) {
@@ -53,8 +79,13 @@ Values RunningMaximum::extremeScores(ValueRange scores, const RowState &rows) {
 }
 
 Values RunningMaximum::extremesAsFloats(ValueRange scores) {
-  auto largest = [&] { return reduceRows(scores, [&](Value x, Value y) { return b.larger(x, y); }); };
-  auto smallest = [&] { return reduceRows(scores, [&](Value x, Value y) { return b.smaller(x, y); }); };
+  return extremesBy([&](Value x, Value y) { return b.larger(x, y); }, [&](Value x, Value y) { return b.smaller(x, y); },
+                    scores);
+}
+
+Values RunningMaximum::extremesBy(Combine larger, Combine smaller, ValueRange scores) {
+  auto largest = [&] { return reduceRows(scores, larger); };
+  auto smallest = [&] { return reduceRows(scores, smaller); };
   if (!scale.mayBeNegative())
     return largest();
   return b.ifThenElse(scale.isNegative(), SmallVector<Type>(2, b.getF32Type()), smallest, largest);

@@ -16,6 +16,7 @@ public:
 
   RowState begin() override;
   Rescaling beginStep(const ScorePositions &positions, KernelBuilder::Values &scores, RowState &rows) override;
+  mlir::Value mayHaveProbabilities(mlir::ValueRange scores, const RowState &rows) override;
   KernelBuilder::Values finishStep(const ScorePositions &positions, mlir::ValueRange scores, RowState &rows) override;
 
 private:
@@ -23,6 +24,8 @@ private:
   // The scores with the largest exponents of a thread's parts of the two rows.
   KernelBuilder::Values extremeScores(mlir::ValueRange scores, const RowState &rows);
   KernelBuilder::Values extremesAsFloats(mlir::ValueRange scores);
+  mlir::Value isAnyNonzero(mlir::ValueRange scoreOfRow, const RowState &rows);
+  KernelBuilder::Values extremesBy(Combine larger, Combine smaller, mlir::ValueRange scores);
   KernelBuilder::Values reduceRows(mlir::ValueRange scores, Combine combine);
   Rescaling replaceMaxima(mlir::ValueRange extremes, RowState &rows);
   mlir::Value exceeds(mlir::Value score, mlir::Value m, mlir::Value l);
