@@ -122,7 +122,8 @@ CutLists attentionCutLists(const TileListRequest &request) {
   const std::vector<Tile> order = orderRowByRow(steps, request.grid);
   const TileLists whole = makeRowByRowLists(steps, request.grid, request.workers);
   const uint32_t keyBlock = request.blocks ? uint32_t(request.blocks->block_columns) : request.stage.tile_n;
-  const CutCosts costs = {.tileOverhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD),
+  const CutCosts costs = {.chunksPerBlock = std::max(keyBlock / request.stage.tile_n, 1u),
+                          .tileOverhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD),
                           .sum = stepsOfOutput,
                           .leastGain = leastGainOfCuts};
   return makeCutLists({order, costsInOrder(order, steps, request.grid), costs, request.workers,

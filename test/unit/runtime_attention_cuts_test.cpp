@@ -137,6 +137,20 @@ TEST_F(AttentionCuts, TilesSideBySideShareAMultiprocessor) {
   EXPECT_STREQ(planInfo(cut).reason, "tiles cut along the keys: the longest list gets 5.26 % shorter");
 }
 
+/// A quarter of 6 tiles of 80 + 2 steps, and of three times 4, is 126 steps: 82 of them for a whole tile, 3 for a first
+/// part and its sums, and 40 for 20 of its blocks.
+TEST_F(AttentionCuts, BlocksMayTakeTwoSteps) {
+  LaunchInfoBuilder info = attentionWithCuts();
+  for (uint32_t stage : {0, 1})
+    info.setTile(stage, 64, 32);
+  loadCuts(info);
+  ASSERT_OK(create(arguments));
+  EXPECT_STREQ(planInfo(cut).reason, "tiles cut along the keys: the longest list gets 30.16 % shorter");
+  const auto tiles = elements<CutTile>(SPARSEC_PLAN_CUT_TILES);
+  ASSERT_EQ(tiles[0].kind(), CutKind::first);
+  EXPECT_EQ(tiles[0].count(), 20u);
+}
+
 TEST_F(AttentionCuts, ComesBackFromBytes) {
   ASSERT_OK(create(arguments));
   const PlanContents contents = contentsOf(*plan);
