@@ -180,6 +180,15 @@ def select(coverage):
     strength = {"pairs": 2, "triples": 3, "full": 3}[coverage]
     rare = [Kernel("bf16", "64", 64, 128, "causalwindow", "root", "no", "bf16", "lse", "none"),
             Kernel("bf16", "64v256", 128, 64, "causal", "root", "sink", "bf16", "lse", "none")]
+    # Plans may cut tiles: one with two groups, two and three side by side, and blocks that take several steps.
+    rare += [Kernel("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
+             Kernel("f16", "128", 64, 64, "all", "scaled", "sink", "f16", "lse", "none"),
+             Kernel("bf16", "128", 64, 128, "all", "root", "no", "f32", "o", "none"),
+             Kernel("f16", "64", 64, 64, "all", "root", "sink", "f32", "lse", "none"),
+             Kernel("bf16", "64", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
+             Kernel("f16", "96", 64, 64, "all", "root", "no", "f16", "lse", "none"),
+             Kernel("bf16", "192v128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
+             Kernel("f16", "256", 64, 64, "all", "scaled", "sink", "f16", "lse", "none")]
     tables = [covering(strength, factors, is_allowed) for factors in (FACTORS, WIDE_FACTORS)]
     return [Kernel(*values) for values in sum(tables, [])] + rare
 
