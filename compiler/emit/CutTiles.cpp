@@ -15,12 +15,13 @@ static constexpr int64_t sumsInVector = vectorBytes / bytesOfSum;
 /// From one vector of a lane to the next: those of all lanes lie between them.
 static constexpr int64_t strideOfVectors = warpLanes * vectorBytes;
 
-static bool hasTilesSideBySide(ProgramContext &context) { return int64_t(context.schedule.getConcurrentTiles()) > 1; }
-
-/// The number of CTAs in front of those of the `tileOfCta`-th tiles side by side, where workers are counted.
-static Value ctasInFront(ProgramContext &context, Value tileOfCta) {
+/// Tiles side by side follow one another, so that a worker waits for one of its own CTA or of the CTA before: a launch
+/// comes to an end also where only one CTA runs at a time.
+static Value workerOfTile(ProgramContext &context, Value tileOfCta) {
   KernelBuilder &b = context.b;
-  return b.mul(tileOfCta, ptx::opaque(b, ptx::gridSize(b)));
+  const auto tiles = int64_t(context.schedule.getConcurrentTiles());
+  Value cluster = b.divide(ptx::blockIndex(b), context.schedule.getCluster());
+  return tiles == 1 ? cluster : b.add(b.mul(cluster, tiles), tileOfCta);
 }
 
 Values sparsec::emitCutTiles(ProgramContext &context, Value tileOfCta, ValueRange carried, FollowedTileBody body) {
@@ -28,9 +29,7 @@ Values sparsec::emitCutTiles(ProgramContext &context, Value tileOfCta, ValueRang
   Type i32 = b.i32Type();
   Value offsets = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_CUT_OFFSETS);
   Value tiles = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_CUT_TILES);
-  Value worker = b.divide(ptx::blockIndex(b), context.schedule.getCluster());
-  if (hasTilesSideBySide(context))
-    worker = b.add(worker, ctasInFront(context, tileOfCta));
+  Value worker = workerOfTile(context, tileOfCta);
   Value begin = b.loadElement(i32, offsets, worker), end = b.loadElement(i32, offsets, b.add(worker, 1));
   auto type = VectorType::get(sizeof(sparsec_cut_tile_t) / sizeof(uint32_t), i32);
   return b.forLoop(begin, end, b.i32(1), carried, [&](Value number, ValueRange state) {
@@ -56,15 +55,11 @@ static int64_t warpsOfRole(Operation *op) { return warpsOfGroup * int64_t(op->ge
 static WarpPlace placeOfWarp(ProgramContext &context, Operation *op, bool isOfWorkerBefore) {
   KernelBuilder &b = context.b;
   Value thread = ptx::opaque(b, context.thread), cta = ptx::opaque(b, ptx::blockIndex(b));
+  Value number =
+      b.add(b.mul(cta, warpsOfRole(op) * int64_t(context.schedule.getConcurrentTiles())), b.shiftRight(thread, 5));
   if (isOfWorkerBefore)
-    cta = b.sub(cta, int64_t(context.schedule.getCluster()));
-  Value warp = b.shiftRight(thread, 5);
-  if (hasTilesSideBySide(context)) {
-    Value tileOfCta = b.divide(warp, warpsOfRole(op));
-    warp = b.sub(warp, b.mul(tileOfCta, warpsOfRole(op)));
-    cta = b.add(cta, ctasInFront(context, tileOfCta));
-  }
-  return {b.add(b.mul(cta, warpsOfRole(op)), warp), b.bitAnd(thread, warpLanes - 1)};
+    number = b.sub(number, warpsOfRole(op) * int64_t(context.schedule.getCluster()));
+  return {number, b.bitAnd(thread, warpLanes - 1)};
 }
 
 /// A workspace with so many bytes for each worker.

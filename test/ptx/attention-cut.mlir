@@ -15,10 +15,11 @@
 // CHECK-COUNT-17: st.global.v4.b32
 // CHECK: st.release.gpu.global.u8
 
-// Workers are counted over the first tiles of all CTAs, then the second ones. A warp of tile t of CTA c is 4 * (c + t *
-// CTAs) + its number in the tile; the same warp of the worker before is 4 less.
+// The tiles of a CTA are workers that follow one another: warp w of CTA c is number 12 * c + w of the launch, and the same warp
+// of the worker before is number 12 * c + w - 4.
 // THREE-LABEL: .visible .entry three_tiles_cut(
-// THREE: mov.u32 %[[CTAS:r[0-9]+]], %nctaid.x;
+// THREE: mad.lo.s32 %[[NUMBER:r[0-9]+]], %r{{[0-9]+}}, 12, %r{{[0-9]+}};
+// THREE: add.s32 %r{{[0-9]+}}, %[[NUMBER]], -4;
 // THREE: ld.acquire.gpu.global.u8
 // THREE-COUNT-9: ld.global.v4.b32
 !wide = tensor<?x?x?x128xbf16>

@@ -128,8 +128,8 @@ typedef enum sparsec_plan_section_e {
    * tile is in one list, or its first blocks are in the list of a worker and the other ones in that of the next worker.
    * A worker has at most one tile of either kind. In attention the list of a worker begins with its first part.
    */
-  /* uint32[workers + 1]: worker w, a cluster of CTAs or one of the tiles side by side, has the tiles
-   * [offsets[w], offsets[w + 1]). */
+  /* uint32[workers + 1]: worker w has the tiles [offsets[w], offsets[w + 1]). It is cluster w, or with n tiles side by
+   * side in a CTA tile w % n of CTA w / n. */
   SPARSEC_PLAN_CUT_OFFSETS = 26,
   SPARSEC_PLAN_CUT_TILES = 27, /* sparsec_cut_tile_t[tiles] */
   /*
