@@ -66,8 +66,8 @@ public:
   /// Whether launches may split the work of a tile into parts. Such launches run a program of their own, because a
   /// store that writes either results or parts would cost registers.
   virtual bool hasParts() const { return false; }
-  /// Whether plans may cut tiles along K. Launches with such a plan run a program of their own: one for whole tiles too
-  /// would have no register left.
+  /// Whether plans may cut tiles along K, or along the keys. Launches with such a plan run a program of their own: one
+  /// for whole tiles too would have no register left.
   virtual bool mayCutTiles(KernelOp /*kernel*/) const { return false; }
   /// Whether the rows of a dense operand are as far apart as the result has columns. If these are few, that is rarely a
   /// multiple of 16 bytes.

@@ -22,7 +22,7 @@ enum class Use {
   narrow,              // with one panel, or with few tiles
   narrowAndMisaligned, // with one panel, and dense operands of any alignment
   parts,               // of attention, whose keys are split into parts
-  cut,                 // with a plan that cuts tiles along K
+  cut,                 // with a plan that cuts tiles along K or the keys
   packed               // with packed values; the kernel's matrix has packed blocks
 };
 

@@ -11,7 +11,7 @@ OP_PAGES = {
     "scale-ops": ("Scale ops", "SparsecScaleOps.td", "They multiply sums of fp8 products by scales."),
     "walk-ops": ("Walk ops", "SparsecWalkOps.td", "They define walks over blocks and keys, and go over their steps."),
     "ring-ops": ("Ring ops", "SparsecRingOps.td", "They pass stages of shared memory from a producer to consumers."),
-    "cut-ops": ("Cut ops", "SparsecCutOps.td", "They pass sums of tiles that are cut along K from worker to worker."),
+    "cut-ops": ("Cut ops", "SparsecCutOps.td", "They pass the sums of cut tiles from worker to worker."),
     "attention-tile-ops": ("Tile ops of attention", "SparsecAttentionTileOps.td", "They walk keys and keep a softmax."),
 }
 _OP = re.compile(r'\bSparsec_\w*Op\w*<"([\w.]+)"')

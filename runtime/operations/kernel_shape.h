@@ -35,7 +35,7 @@ constexpr uint32_t pairSections = (2u << SPARSEC_PLAN_PAIRS) - (1u << SPARSEC_PL
 /// Those of packed values.
 constexpr uint32_t packedSections = (2u << SPARSEC_PLAN_PACKED_SOURCES) - (1u << SPARSEC_PLAN_PACKED_STARTS);
 
-/// Those of tiles that are cut along K.
+/// Those of tiles that are cut.
 constexpr uint32_t cutSections = 1u << SPARSEC_PLAN_CUT_OFFSETS | 1u << SPARSEC_PLAN_CUT_TILES;
 
 /// Those of joint lists of attention.

@@ -110,8 +110,8 @@ struct Operation {
   /// The same for every number of panels (see makePeriodicLists); those of the request's grid are open. Null where an
   /// operation has no such lists.
   TileLists (*periodicLists)(const TileListRequest &request);
-  /// Lists in which tiles are cut along K, for a variant that takes them; empty where whole tiles are as fast. Null
-  /// where an operation has no such variants.
+  /// Lists in which tiles are cut along K or the keys, for a variant that takes them; empty where whole tiles are as
+  /// fast. Null where an operation has no such variants.
   CutLists (*cutLists)(const TileListRequest &request) = nullptr;
   /// How many panels run at once in the lists that refills write. Null where an operation has no such lists.
   PanelLimits (*panelLimits)(const PanelRequest &request) = nullptr;

@@ -88,7 +88,7 @@ Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int
 Status checkWindows(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 Status checkStreams(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 
-/// The tiles of a variant that cuts them along K, and what they say of its plan.
+/// The tiles of a variant that cuts them, and what they say of its plan.
 Status checkCutTiles(const SectionCheck &check, const MatrixShape &matrix, VariantPlan &part);
 
 /// The joint lists of attention, whose pattern has blocks of `keyBlock` keys.

@@ -516,7 +516,7 @@ typedef enum sparsec_workspace_kind_e {
    * take tiles as they become free. Other launches get null. It is zero before and after every launch:
    * SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
   SPARSEC_WORKSPACE_TILE_COUNTER = 2,
-  SPARSEC_WORKSPACE_TILE_SUMS = 3, /* no extents: the sums of tiles that are cut along K, element_bytes for each CTA */
+  SPARSEC_WORKSPACE_TILE_SUMS = 3, /* no extents: the sums of tiles that are cut, element_bytes for each CTA */
   SPARSEC_WORKSPACE_SUM_FLAGS = 4, /* as a tile counter: element_bytes for each CTA, a byte for each warp with sums */
 } sparsec_workspace_kind_t;
 
