@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists in which tiles are cut along K or the keys, so that all workers have the same work (bench/notes/level-tiles.md,
-// attention-cut-tiles.md). A pure
-// function of what the tile rows cost.
+// attention-cut-tiles.md). A pure function of what tiles cost.
 
 #ifndef SPARSEC_RUNTIME_CUT_LISTS_H
 #define SPARSEC_RUNTIME_CUT_LISTS_H
