@@ -109,9 +109,9 @@ static uint64_t timeOfLists(const TileLists &lists, const std::vector<uint32_t> 
       loads[worker] += costs[lists.tiles[i].row * request.grid.panels + lists.tiles[i].panel];
   double longest = 0;
   for (int64_t cta = 0; cta < ctas; ++cta) {
-    std::vector<uint64_t> ofCta;
+    std::vector<uint64_t> ofCta(size_t(tilesOfCta), 0);
     for (int64_t tile = 0; tile < tilesOfCta; ++tile)
-      ofCta.push_back(loads[tile * ctas + cta]);
+      ofCta[tile] = loads[tile * ctas + cta];
     longest = std::max(longest, timeSideBySide(std::move(ofCta)));
   }
   return uint64_t(std::llround(longest));

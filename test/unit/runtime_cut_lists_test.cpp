@@ -34,6 +34,7 @@ struct Problem {
   CutLists cut() const { return cut(wholeLoad()); }
   CutLists cut(uint64_t load, uint32_t listBlocks = 0) const {
     std::vector<uint32_t> orderedCosts;
+    orderedCosts.reserve(order.size());
     for (const Tile &tile : order)
       orderedCosts.push_back(rowCosts[tile.row]);
     return makeCutLists({order, orderedCosts, costs, workers, load, listBlocks});
