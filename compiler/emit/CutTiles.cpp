@@ -102,8 +102,8 @@ void sparsec::acquireSums(ProgramContext &context, AcquireSumsOp op) {
   KernelBuilder &b = context.b;
   WarpPlace place = placeOfWarp(context, op, /*isOfWorkerBefore=*/true);
   Value flag = flagOf(context, op, place);
-  // The lanes go on together: the assembler would take all that follows for divergent else, and keep no uniform
-  // registers for it.
+  // A vote lets the lanes leave the loop together. Otherwise the assembler takes all that follows for divergent, and
+  // keeps nothing of it in uniform registers.
   b.whileLoop(
       {b.i32(0)}, [&](ValueRange) { return ptx::anyInWarp(b, b.equal(ptx::loadFlag(b, flag), 0)); },
       [&](ValueRange carried) { return Values(carried); });

@@ -338,8 +338,8 @@ private:
 };
 } // namespace
 
-/// Every tile that is done takes one number of the
-/// counter, so that it is zero again at the end. A launch with a counter has no lists: its range ends with the grid.
+/// Every tile that is done takes one number of the counter, so that it is zero again at the end. A launch with a
+/// counter has no lists: its range ends with the grid.
 Value NextNumber::take() {
   if (taken)
     return taken;

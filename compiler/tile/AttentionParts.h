@@ -10,8 +10,8 @@
 
 namespace sparsec {
 
-// The messages of a slot of queries are the tile row and the panel, those of a slot of keys the blocks of the step.
-// Where tiles may be cut, the two highest bits beside the panel are the kind (sparsec_cut_kind_t).
+// A slot of queries has two messages, the tile row and the panel. Where tiles may be cut, the two highest bits of the
+// second one are the kind of the tile (sparsec_cut_kind_t). A slot of keys has the blocks of the step.
 /// This number in place of the tile row says that no tile is left.
 inline constexpr int64_t endOfTiles = -1;
 /// This number in place of the first block says that the list has ended. It comes with the last values of a tile.
@@ -25,8 +25,9 @@ inline constexpr int64_t firstPartBit = 2;
 /// A tile of queries, its part of the keys, and its sequence where sequences have sizes of their own.
 struct SequenceTile {
   TilePartOp part; // or null
-  // Of a tile that may be cut along the keys: its first block, their number, and the bits of its kind; else null.
-  mlir::Value firstBlock, blocks, kind;
+  // A tile that may be cut along the keys has these, for others they are null.
+  mlir::Value firstBlock, blocks; // the first block that the worker visits, and how many
+  mlir::Value kind;               // bits of the message beside the queries
   QueryTileOp tile;
   SequenceOp sequence; // or null
 

@@ -13,7 +13,7 @@
 
 namespace sparsec {
 
-/// What cp.async and TMA copy at least.
+/// cp.async and TMA copy at least so many bytes at a time.
 inline constexpr int64_t bytesOfVector = 16;
 
 /// The calls that a program is for.

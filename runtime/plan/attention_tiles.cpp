@@ -12,7 +12,7 @@ namespace sparsec::runtime {
 namespace {
 
 // Measured on an H200 (bench/notes/attention-cut-tiles.md).
-constexpr uint32_t stepsOfOutput = 1;
+constexpr uint32_t stepsOfOutput = 1;   // to write the output of a first part, and to read it
 constexpr double leastGainOfCuts = 1.5; // in percent
 
 /// The time of a step with `active` tiles side by side, as part of that with all of them: fewer tiles take less time,
@@ -126,8 +126,13 @@ CutLists attentionCutLists(const TileListRequest &request) {
                           .tileOverhead = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD),
                           .sum = stepsOfOutput,
                           .leastGain = leastGainOfCuts};
-  return makeCutLists({order, costsInOrder(order, steps, request.grid), costs, request.workers,
-                       timeOfLists(whole, steps, request), std::max(request.stage.tile_n / keyBlock, 1u)});
+  return makeCutLists({.order = order,
+                       .orderedCosts = costsInOrder(order, steps, request.grid),
+                       .costs = costs,
+                       .workers = request.workers,
+                       .wholeLoad = timeOfLists(whole, steps, request),
+                       .areRestsResumed = true,
+                       .listBlocks = std::max(request.stage.tile_n / keyBlock, 1u)});
 }
 
 TileLists jointTileLists(const TileListRequest &request, const JointLists &joint) {

@@ -8,8 +8,8 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The tiles of a variant that cuts them. Every part of a tile is in the list of a worker that waits for no
-/// later one, so that launches come to an end.
+/// The tiles of a variant that cuts them. Every part of a tile is in the list of a worker that waits for no later one,
+/// so that launches come to an end.
 class CutTileCheck {
 public:
   CutTileCheck(const SectionCheck &check, const MatrixShape &matrix)

@@ -125,29 +125,26 @@ private:
 
   void list(int64_t w, std::vector<CutTile> &tiles) const {
     const Worker &worker = own[w];
-    const uint32_t listBlocks = std::max(input.listBlocks, 1u);
     auto add = [&](size_t number, uint32_t first, uint32_t count, CutKind kind) {
       tiles.push_back({order[number], first, count | uint32_t(kind) << CutTile::kindShift});
     };
     auto addFirst = [&] {
       if (worker.first != none)
-        add(worker.first, 0, worker.firstCount * listBlocks, CutKind::first);
+        add(worker.first, 0, worker.firstCount * input.listBlocks, CutKind::first);
     };
-    auto blocksOfList = [&](size_t number) { return isResumed() ? allBlocks : blocksOf(number); };
-    if (isResumed())
+    auto blocksOfList = [&](size_t number) { return input.areRestsResumed ? allBlocks : blocksOf(number); };
+    if (input.areRestsResumed)
       addFirst();
     for (const std::vector<size_t> *wholes : {&worker.rounds, &worker.wholes})
       for (size_t number : *wholes)
         add(number, 0, blocksOfList(number), CutKind::whole);
-    if (!isResumed())
+    if (!input.areRestsResumed)
       addFirst();
     if (worker.rest != none) {
-      const uint32_t first = own[w - 1].firstCount * listBlocks;
+      const uint32_t first = own[w - 1].firstCount * input.listBlocks;
       add(worker.rest, first, blocksOfList(worker.rest) - first, CutKind::rest);
     }
   }
-
-  bool isResumed() const { return input.listBlocks != 0; }
 
   const CutListInput &input;
   const std::vector<Tile> &order;

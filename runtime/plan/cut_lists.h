@@ -25,7 +25,7 @@ struct CutTile {
 };
 static_assert(sizeof(CutTile) == sizeof(sparsec_cut_tile_t), "layout of SPARSEC_PLAN_CUT_TILES");
 
-/// What cut tiles take, in steps.
+/// The times of cut tiles, in steps, and what they have to gain.
 struct CutCosts {
   uint32_t chunksPerBlock = 1; // the steps of a block
   uint32_t tileOverhead = 0;   // those of a tile beside its blocks
@@ -43,10 +43,11 @@ struct CutListInput {
   CutCosts costs;
   int64_t workers;
   uint64_t wholeLoad; // the largest one of whole lists
-  /// 0: the sum of a rest is added to that of the first part, at the end. Else the worker of the rest goes on where the
-  /// other one has stopped, so that lists begin with first parts. A block is so many blocks of the tile's list then,
-  /// and a rest goes up to the end of the list, whatever it has.
-  uint32_t listBlocks = 0;
+  /// Whether the worker of a rest goes on where the other one has stopped, and does not only add the sum of the first
+  /// part at its end. Lists begin with first parts then, and a rest goes up to the end of its tile's list, whatever
+  /// that has.
+  bool areRestsResumed = false;
+  uint32_t listBlocks = 1; // the blocks of a tile's list that are one block here
 };
 
 struct CutLists {

@@ -23,7 +23,7 @@ std::string windowReason(const std::string &what, int64_t blocks, int64_t column
 /// "1.05 blocks per column are fewer than 1.21".
 std::string sharingReason(int64_t blocks, int64_t columns, uint32_t leastPercentage);
 
-/// "tiles cut along K: the longest list gets 2.70 % shorter", or why tiles are whole.
+/// "tiles cut along K: the longest list gets 2.70 % shorter", or why tiles are whole. `along` is "K" or "the keys".
 std::string cutReason(const CutLists &lists, const std::string &along);
 
 /// "joint lists: 1.85 block rows see a block, 4.00 % of the blocks are in divided steps, 1.08 times as fast", or why a

@@ -163,11 +163,9 @@ TEST_F(AttentionCuts, BytesAreChecked) {
   ASSERT_OK(create(arguments));
   const auto tiles = elements<CutTile>(SPARSEC_PLAN_CUT_TILES);
   const ByteVector good = savePlan();
-  enum { row, panel, first, count, words };
-  auto refuses = [&](const std::string &message, uint32_t tile, int word, uint32_t value) {
-    ByteVector changed = good;
-    setWord(changed, 0, SPARSEC_PLAN_CUT_TILES, int64_t(words) * tile + word, value);
-    EXPECT_STATUS(loadPlan(mended(changed)), SPARSEC_STATUS_INVALID_PLAN, message);
+  using enum CutWord;
+  auto refuses = [&](const std::string &message, uint32_t tile, CutWord word, uint32_t value) {
+    EXPECT_STATUS(loadPlan(withCutWord(good, tile, word, value)), SPARSEC_STATUS_INVALID_PLAN, message);
   };
   ASSERT_EQ(tiles[0].kind(), CutKind::first);
   ASSERT_EQ(tiles[1].kind(), CutKind::whole);

@@ -6,6 +6,7 @@
 
 #include "operations/kernel_shape.h"
 #include "runtime_images.h"
+#include "runtime_saved_plan.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,6 +41,16 @@ inline LaunchInfoBuilder linearWithCuts() {
   LaunchInfoBuilder info = cudaLinear();
   addCuts(info, "linear_cut");
   return info;
+}
+
+/// The words of a tile in a saved plan of such a variant, which is number 0.
+enum class CutWord { row, panel, first, count };
+
+/// The saved plan with another word in a tile, and the checksum of that.
+inline ByteVector withCutWord(ByteVector saved, uint32_t tile, CutWord word, uint32_t value) {
+  constexpr int64_t wordsOfTile = sizeof(sparsec_cut_tile_t) / sizeof(uint32_t);
+  setWord(saved, 0, SPARSEC_PLAN_CUT_TILES, wordsOfTile * tile + int64_t(word), value);
+  return mended(std::move(saved));
 }
 
 } // namespace sparsec::test

@@ -32,12 +32,12 @@ struct Problem {
     return (order.size() + workers - 1) / workers * *std::max_element(rowCosts.begin(), rowCosts.end());
   }
   CutLists cut() const { return cut(wholeLoad()); }
-  CutLists cut(uint64_t load, uint32_t listBlocks = 0) const {
+  CutLists cut(uint64_t load, bool areRestsResumed = false, uint32_t listBlocks = 1) const {
     std::vector<uint32_t> orderedCosts;
     orderedCosts.reserve(order.size());
     for (const Tile &tile : order)
       orderedCosts.push_back(rowCosts[tile.row]);
-    return makeCutLists({order, orderedCosts, costs, workers, load, listBlocks});
+    return makeCutLists({order, orderedCosts, costs, workers, load, areRestsResumed, listBlocks});
   }
   uint32_t blocksOf(uint32_t row) const { return (rowCosts[row] - costs.tileOverhead) / costs.chunksPerBlock; }
 };
@@ -133,7 +133,8 @@ TEST(CutLists, WholeRoundsComeFirst) {
 /// wait. Lists have two blocks in a step, and may become longer.
 TEST(CutLists, FirstPartsComeFirstWhereRestsGoOn) {
   const Problem problem(std::vector<uint32_t>(64, 64), 16, 66);
-  const CutLists added = problem.cut(), lists = problem.cut(problem.wholeLoad(), /*listBlocks=*/2);
+  const CutLists added = problem.cut(),
+                 lists = problem.cut(problem.wholeLoad(), /*areRestsResumed=*/true, /*listBlocks=*/2);
   ASSERT_EQ(lists.offsets, added.offsets);
   EXPECT_EQ(lists.balance, added.balance);
   for (int64_t w = 0; w < problem.workers; ++w) {

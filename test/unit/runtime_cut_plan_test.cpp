@@ -152,11 +152,9 @@ TEST_F(CutPlan, BytesAreChecked) {
   const std::vector<CutTile> cut = tiles();
   const std::vector<uint32_t> ends = offsets();
   const ByteVector good = savePlan();
-  enum { row, panel, first, count, words };
-  auto refuses = [&](const std::string &message, uint32_t tile, int word, uint32_t value) {
-    ByteVector changed = good;
-    setWord(changed, 0, SPARSEC_PLAN_CUT_TILES, int64_t(words) * tile + word, value);
-    EXPECT_STATUS(loadPlan(mended(changed)), SPARSEC_STATUS_INVALID_PLAN, message);
+  using enum CutWord;
+  auto refuses = [&](const std::string &message, uint32_t tile, CutWord word, uint32_t value) {
+    EXPECT_STATUS(loadPlan(withCutWord(good, tile, word, value)), SPARSEC_STATUS_INVALID_PLAN, message);
   };
   auto kindOf = [&](uint32_t tile, CutKind kind) { return cut[tile].count() | uint32_t(kind) << CutTile::kindShift; };
   // The first worker has a whole tile and a first part, the second one ends with its rest.
