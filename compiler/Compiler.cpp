@@ -6,10 +6,10 @@
 #include "Bundle.h"
 #include "CheckText.h"
 #include "Conversions.h"
+#include "EmitKernels.h"
 #include "Failure.h"
 #include "HostObject.h"
 #include "IrDump.h"
-#include "KernelModules.h"
 #include "ListCandidates.h"
 #include "Passes.h"
 #include "Pipeline.h"
@@ -391,19 +391,26 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
     addPasses(passes);
     return passes.run(module);
   };
-  auto addOwn = [&](OpPassManager &passes) {
-    isForGpu ? addGpuPasses(passes, pipeline, last) : addHostPasses(passes, last);
-  };
-  auto addConversions = [&](OpPassManager &passes) {
-    isForGpu ? addGpuConversionPasses(passes) : addHostConversionPasses(passes);
+  auto compileToLlvm = [&] {
+    if (!isForGpu)
+      return run(/*verifies=*/false, addHostConversionPasses);
+    // Modules of machine ops are large: each verification takes 1.7 % of a compilation (bench/notes/compile-time.md).
+    // The pass for maths leaves most of them as they are, and they are not verified then.
+    auto addEmission = [&](OpPassManager &passes) { addGpuEmissionPasses(passes, last); };
+    LogicalResult result = run(/*verifies=*/false, addEmission);
+    if (succeeded(result))
+      result = run(/*verifies=*/true, addGpuMathPass);
+    return failed(result) ? result : run(/*verifies=*/false, addGpuConversionPasses);
   };
   return times.measure("passes", [&] {
-    LogicalResult result = run(/*verifies=*/true, addOwn);
+    LogicalResult result = run(/*verifies=*/true, [&](OpPassManager &passes) {
+      isForGpu ? addGpuPasses(passes, pipeline, last) : addHostPasses(passes, last);
+      if (isForGpu && last == Stage::Nvvm)
+        addGpuEmissionPasses(passes, last);
+    });
     if (failed(result) || last != Stage::Llvm)
       return result;
-    // The pass behind MLIR's conversions verifies the module. Each verification takes 1.4 % of a compilation
-    // (bench/notes/compile-time.md).
-    result = run(/*verifies=*/false, addConversions);
+    result = compileToLlvm();
     return failed(result) ? result : run(/*verifies=*/true, addCastRemovalPass);
   });
 }
@@ -426,10 +433,8 @@ std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module
     return SPARSEC_COMPILE_OK;
 
   std::string launchInfo = getLaunchInfo(*llvmModule);
-  auto kernels = times.measure("division", [&] { return KernelModules(*llvmModule, makeMachine); });
-  if (!isTextWanted)
-    times.measure("optimisation", [&] { kernels.optimize(kernelPasses); });
-  auto ptx = times.measure("code generation", [&] { return kernels.emitPtx(); });
+  const StringRef passesLeft = isTextWanted ? "" : kernelPasses;
+  auto ptx = times.measure("code generation", [&] { return emitKernels(*llvmModule, passesLeft, makeMachine); });
   if (!ptx)
     return failInternally(llvm::toString(ptx.takeError()), chip.name);
   dump.write("ptx.ptx", *ptx);

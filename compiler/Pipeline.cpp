@@ -26,17 +26,20 @@ void sparsec::addGpuPasses(OpPassManager &passes, const PipelineOptions &options
   OpPassManager &programs = passes.nest<gpu::GPUModuleOp>().nest<ProgramOp>();
   programs.addPass(createPipelineStagesPass());
   programs.addPass(createAssignSharedMemoryPass());
-  if (last == Stage::Tile)
-    return;
+}
 
+void sparsec::addGpuEmissionPasses(OpPassManager &passes, Stage last) {
+  if (last <= Stage::Tile)
+    return;
   passes.addPass(createEmitTilesPass());
   if (last == Stage::Nvvm)
     return;
 
   // The kernel ops go before anything converts the ops in their epilogues: these are part of the launch info.
   passes.addPass(createEmbedLaunchInfoPass());
-  passes.addPass(createLowerMathPass());
 }
+
+void sparsec::addGpuMathPass(OpPassManager &passes) { passes.addPass(createLowerMathPass()); }
 
 void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
   passes.addPass(createAttachTargetPass({"host"}));
@@ -64,7 +67,9 @@ void sparsec::registerPipelines(DialectRegistry &registry) {
   registerConversions(registry);
   PassPipelineRegistration<PipelineOptions>("sparsec-gpu-pipeline", "all passes for a GPU",
                                             [](OpPassManager &passes, const PipelineOptions &options) {
-                                              addGpuPasses(passes, options, Stage::Llvm);
+                                              addGpuPasses(passes, options, Stage::Tile);
+                                              addGpuEmissionPasses(passes, Stage::Llvm);
+                                              addGpuMathPass(passes);
                                               addGpuConversionPasses(passes);
                                               addCastRemovalPass(passes);
                                             });

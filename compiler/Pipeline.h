@@ -28,9 +28,12 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                     llvm::cl::init("")};
 };
 
-/// Adds sparsec's passes from the input to `last`, for a GPU and for the host. Behind those to Stage::Llvm come MLIR's
-/// conversions (Conversions.h).
+/// Adds sparsec's passes from the input to `last`. Those for a GPU are in parts: to tile ops, which are few, from there
+/// to the ops of a machine and the launch info, which are many, and the pass that lowers the maths of regions. Behind
+/// those to Stage::Llvm come MLIR's conversions (Conversions.h).
 void addGpuPasses(mlir::OpPassManager &passes, const PipelineOptions &options, Stage last);
+void addGpuEmissionPasses(mlir::OpPassManager &passes, Stage last);
+void addGpuMathPass(mlir::OpPassManager &passes);
 void addHostPasses(mlir::OpPassManager &passes, Stage last);
 
 /// Whether the pass of this name checks what the user wrote: it may refuse it, where every other pass takes all that an

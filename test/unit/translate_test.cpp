@@ -2,7 +2,7 @@
 // From a gpu.module to PTX: what LLVM is told about inline assembly, what its errors become, and kernels compiled
 // apart.
 
-#include "KernelModules.h"
+#include "EmitKernels.h"
 #include "Translate.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -111,10 +111,9 @@ TEST_F(Translate, KernelsCompiledApartAreAsTogether) {
     })";
   auto whole = translate("llvm.store %f, %p : f32, !llvm.ptr<1>");
   ASSERT_TRUE(whole);
-  KernelModules kernels(*whole, makeMachine);
-  kernels.optimize(kernelPasses);
+  auto apart = emitKernels(*whole, kernelPasses, makeMachine);
   optimize(*whole, *machine, kernelPasses);
-  auto apart = kernels.emitPtx(), together = emitPtx(*whole, *machine);
+  auto together = emitPtx(*whole, *machine);
   ASSERT_TRUE(apart && together);
 
   for (const char *name : {"kernel", "longer", "last"})
@@ -138,7 +137,7 @@ TEST_F(Translate, KernelsThatCallAFunctionStayTogether) {
     })";
   auto whole = translate("%g = llvm.call @helper(%f) : (f32) -> f32\nllvm.store %g, %p : f32, !llvm.ptr<1>");
   ASSERT_TRUE(whole);
-  auto ptx = KernelModules(*whole, makeMachine).emitPtx(), together = emitPtx(*whole, *machine);
+  auto ptx = emitKernels(*whole, /*passes=*/"", makeMachine), together = emitPtx(*whole, *machine);
   ASSERT_TRUE(ptx && together);
   EXPECT_EQ(*ptx, *together);
 }
@@ -148,7 +147,7 @@ TEST_F(Translate, ErrorsOfAllKernelsAreReturned) {
   otherKernels = "llvm.func @other(%f: f32) attributes {nvvm.kernel} {\n" + wrong + "llvm.return\n}\n";
   auto whole = translate(wrong);
   ASSERT_TRUE(whole);
-  auto ptx = KernelModules(*whole, makeMachine).emitPtx();
+  auto ptx = emitKernels(*whole, /*passes=*/"", makeMachine);
   ASSERT_FALSE(bool(ptx));
   std::string message = llvm::toString(ptx.takeError());
   EXPECT_EQ(llvm::StringRef(message).count("LLVM cannot generate code: "), 2u) << message;
