@@ -22,6 +22,19 @@ const Operation &operationOf(const sparsec_kernel_s &kernel) {
                         [&](const Operation *operation) { return operation->kind == kernel.operation().kind; });
 }
 
+Dimensions dimensionsOfEpilogue(const sparsec_operand_info_t &operand, ProblemSize m, ProblemSize n,
+                                const Dimensions &result) {
+  switch (operand.broadcast) {
+  case SPARSEC_BROADCAST_PER_ROW:
+    return {m};
+  case SPARSEC_BROADCAST_PER_COLUMN:
+    return {n};
+  case SPARSEC_BROADCAST_SCALAR:
+    return {};
+  }
+  return result;
+}
+
 Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {
   const Operation &operation = operationOf(kernel);
   Problem problem = operation.fixedSizes(kernel);

@@ -125,6 +125,11 @@ struct Operation {
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);
 
+/// The sizes of the result of an M x N product, which full operands of its epilogue share, and those of other operands
+/// of the epilogue.
+Dimensions dimensionsOfEpilogue(const sparsec_operand_info_t &operand, ProblemSize m, ProblemSize n,
+                                const Dimensions &result);
+
 /// A block-sparse matrix against its record: block, sizes, and one full list for every block row.
 Status checkBlockMatrix(const Checked &argument);
 

@@ -30,16 +30,7 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   case SPARSEC_SDDMM_RIGHT:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }
-  // An operand of the epilogue, or the result.
-  switch (operand.broadcast) {
-  case SPARSEC_BROADCAST_PER_ROW:
-    return {sizeM};
-  case SPARSEC_BROADCAST_PER_COLUMN:
-    return {sizeN};
-  case SPARSEC_BROADCAST_SCALAR:
-    return {};
-  }
-  return {sizeBlocks, &Problem::rows, &Problem::columns};
+  return dimensionsOfEpilogue(operand, sizeM, sizeN, {sizeBlocks, &Problem::rows, &Problem::columns});
 }
 
 Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {

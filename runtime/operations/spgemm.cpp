@@ -45,16 +45,8 @@ template <typename Result> Dimensions dimensions(const sparsec_operand_info_t &o
   case SPARSEC_SPGEMM_PATTERN:
     return {Result::m, Result::n, &Problem::batches};
   }
-  // An operand of the epilogue, or the result.
-  switch (operand.broadcast) {
-  case SPARSEC_BROADCAST_PER_ROW:
-    return {Result::m};
-  case SPARSEC_BROADCAST_PER_COLUMN:
-    return {Result::n};
-  case SPARSEC_BROADCAST_SCALAR:
-    return {};
-  }
-  return Result::result(operand.layout == SPARSEC_LAYOUT_TRANSPOSED);
+  return dimensionsOfEpilogue(operand, Result::m, Result::n,
+                              Result::result(operand.layout == SPARSEC_LAYOUT_TRANSPOSED));
 }
 
 /// Block-sparse operands agree on the sizes that they share.

@@ -32,16 +32,8 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   case SPARSEC_SPMM_DENSE:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }
-  // An operand of the epilogue, or the result.
-  switch (operand.broadcast) {
-  case SPARSEC_BROADCAST_PER_ROW:
-    return {sizeM};
-  case SPARSEC_BROADCAST_PER_COLUMN:
-    return {sizeN};
-  case SPARSEC_BROADCAST_SCALAR:
-    return {};
-  }
-  return isTransposed ? Dimensions{sizeN, sizeM} : Dimensions{sizeM, sizeN};
+  return dimensionsOfEpilogue(operand, sizeM, sizeN,
+                              isTransposed ? Dimensions{sizeN, sizeM} : Dimensions{sizeM, sizeN});
 }
 
 void deriveSizes(const sparsec_kernel_s & /*kernel*/, Problem &problem) {
