@@ -282,7 +282,7 @@ static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruct
   schedule.consumersM = isOfWarps ? 12 : 3;
   const bool hasPieces = problem.xTransposed && bytesOf(problem.elementType) == 2;
   schedule.cluster = hasPieces && problem.blockColumns * bytesOf(problem.elementType) < bytesOfLine ? 2 : 1;
-  schedule.blockStages = 3;
+  schedule.blockStages = isOfWarps ? 2 : 3;
   return schedule;
 }
 

@@ -335,9 +335,9 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
 /// A product has a block and a column of X. A word of the plan has a bit for each product of a stage. With wgmma the
 /// transpose of the block has the columns of the instruction. Its rows are lines of 128 bytes, or halves or quarters of
 /// lines. Four warps of producers copy X and the blocks of each group. A group holds a chunk while it waits for the
-/// next one, whose blocks the same column needs. With mma.sync a warp has one block row and needs three slots: for the
-/// chunk of a product, the one before and the one that is copied. There are as many stages as producers, or more: a
-/// producer that comes back to a slot has then seen that the slot's stage before the last one was read.
+/// next one, whose blocks the same column needs. With mma.sync a warp has one block row. There are as many stages as
+/// producers, or more: a producer that comes back to a slot has then seen that the slot's stage before the last one was
+/// read.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
   constexpr int64_t mostProducts = 32, mostColumns = 256, columnsOfStrip = 64, warpsOfWarpgroup = 4, mostGroups = 3;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
@@ -352,7 +352,6 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
     return broken(Limit::Geometry, fmt::format("expects blocks of {}x{}{} for walk = streams with {}, but got {}x{}",
                                                rows, rows, longer, info.name, problem.blockRows, problem.blockColumns));
   }
-  constexpr int64_t leastSlotsOfWarps = 3;
   return firstBroken(
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
@@ -361,7 +360,6 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
        // One chunk at most begins at the products of a column.
        inRange("products of a column", shape.productsOfColumn(), 1, isOfWarps ? 1 : shape.chunkProducts),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
-       isOfWarps ? inRange("block_stages", schedule.blockStages, leastSlotsOfWarps, mostBlockStages) : Fit(),
        isOfWarps ? inRange("stages", schedule.stages, StreamShape::columnProducers, mostBlockStages) : Fit(),
        isOfWarps ? multipleOf("consumers_m", schedule.consumersM, warpsOfWarpgroup)
                  : inRange("consumers_m", schedule.consumersM, 1, mostGroups),

@@ -140,6 +140,7 @@ Value hasBits(ImplicitLocOpBuilder &b, Value word, int64_t bits) {
 }
 
 StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) {
+  awaitColumns(b, slot);
   if (isF8())
     return walkRows(b, slot, word, progress);
   const int64_t bitsOfColumn = (int64_t(1) << rows()) - 1;

@@ -64,9 +64,9 @@ private:
   int64_t parts() { return columns() / columnsOfPart; }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), shape.productRows, columnsOfPart); }
   int64_t stages() { return schedule.getBlockStages(); }
-  /// Chunks whose copies start before the first product. At a chunk's first product the one before it may still have
-  /// one that is to be multiplied: the copies then go into the slot before that.
-  int64_t chunksAhead() { return stages() - 2; }
+  /// Chunks whose copies start before the first product. When a chunk begins, all blocks of the one before it are in
+  /// registers: the copies then go into its slot.
+  int64_t chunksAhead() { return stages() - 1; }
 
   Range chunks; // of the tile
 };
@@ -139,10 +139,12 @@ WarpStreamBuilder::Visit WarpStreamBuilder::Visit::unpack(ValueRange values) {
   return {named(values[0], "column"), named(values[1], "exists"), named(values[2], "rest"), {values[3], values[4]}};
 }
 
-/// The group has a block row, and so a product in every column that it visits.
+/// The group has a block row, and so a product in every column that it visits. It finds the first one before it waits
+/// for the columns, because the warp has nothing else to do then.
 WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word,
                                                            Progress begin) {
   Visit first = beginVisit(b, word, begin);
+  awaitColumns(b, slot);
   return whileVisits(b, begin, first, [&](Progress &progress, const Visit &visit) {
     auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementOfFragment(elementType()));
     Value w = LoadFragmentOp::create(b, type, viewOfBlock(b, visit.block.place), visit.block.chunk);

@@ -137,12 +137,15 @@ StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const
   progress = progress.unpack(carried);
   Value current = named(carried[slotIndex], "slot"), word = named(carried[wordIndex], "word");
   Value next = readWord(add(b, loop.getInductionVar(), 1));
-  WaitOp::create(b, TypeRange(), columnRing, current);
   progress = walkColumns(b, current, word, progress);
   ReleaseOp::create(b, columnRing, current);
   scf::YieldOp::create(b, progress.pack({NextOp::create(b, columnRing, current), next}));
   slot = loop.getResult(slotIndex);
   return progress.unpack(loop.getResults());
+}
+
+void StreamProgram::awaitColumns(ImplicitLocOpBuilder &b, Value slot) {
+  WaitOp::create(b, TypeRange(), columnRing, slot);
 }
 
 Type StreamProgram::elementOfFragment(Type stored) {

@@ -50,10 +50,11 @@ protected:
   /// Walks the stages of a window. `slot` becomes the one behind the last stage.
   Progress walkStages(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value &slot, Progress progress);
 
-  /// Walks the columns of a stage in which the group has products. `word` has bits for all columns of the stage, those
-  /// of the first one lowest, and a bit of a column for each row.
+  /// Waits for the columns of a stage, and walks those in which the group has products. `word` has bits for all columns
+  /// of the stage, those of the first one lowest, and a bit of a column for each row.
   virtual Progress walkColumns(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value word,
                                Progress progress) = 0;
+  void awaitColumns(mlir::ImplicitLocOpBuilder &b, mlir::Value slot);
   /// A column of the stage as an operand, X^T: `count` of its rows from `first` on.
   mlir::Value loadColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value column, int64_t first,
                          int64_t count);

@@ -101,15 +101,6 @@ sparsec.kernel @warp_blocks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tenso
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects block_stages to be between 3 and 32, but got 2}}
-sparsec.kernel @warp_chunks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]} {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
-  sparsec.return %0 : tensor<?x?xbf16>
-}
-
-// -----
-
 // expected-error @+1 {{planned_schedules expects consumers_m to be a multiple of 4, but got 6}}
 sparsec.kernel @warpgroups(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 96, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 6, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {

@@ -126,7 +126,7 @@ KERNELS = {
 PLANNED = {
     Spmm("bf16", "16x16", "kn_mn", "same", "gelu"): {"tile_m": 128, "tile_n": 64, "stages": 5, "block_stages": 5},
     Spmm("f16", "16x16", "nk_nm", "f32", "bias"): {"tile_m": 128, "tile_n": 256, "stages": 4, "cluster": 2,
-                                                   "block_stages": 3},
+                                                   "block_stages": 2},
 }
 MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels,
            Sequence: sequence_kernels, Merge: merge_kernels}
