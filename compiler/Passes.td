@@ -94,7 +94,8 @@ def EmitTilesPass : Pass<"sparsec-emit-tiles", "::mlir::ModuleOp"> {
     region another one, which writes them from the region.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+    "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
 }
 
 def LowerMathPass : Pass<"sparsec-lower-math", "::mlir::ModuleOp"> {

@@ -11,6 +11,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace sparsec;
@@ -133,4 +134,24 @@ ScoreForm::ScoreForm(Region &score, Type element) {
   bias = linearBias(score);
   if (!bias)
     scaled = scaledScore(score, element);
+}
+
+double ScaledScore::largestCubicOperand() const {
+  if (hasApproximateCap)
+    return 0.4;
+  return multiplier <= 30 ? 0.33 : multiplier <= 50 ? 0.29 : 0.25;
+}
+
+std::optional<int64_t> ScaledScore::exponentOfQueries(int64_t headDimension) const {
+  // The limit may be a power of two but for the rounding of the ratio.
+  constexpr double slack = 1 + 0x1p-20, leastPart = 0.7;
+  // Larger queries might overflow, and much smaller ones lose bits.
+  constexpr int64_t leastExponent = -24, largestExponent = -1;
+  if (!capRatio || !fixedShift)
+    return std::nullopt;
+  double limit = slack * largestCubicOperand() * std::sqrt(double(headDimension)) / std::abs(*capRatio);
+  auto exponent = -int64_t(std::floor(std::log2(limit / 2)));
+  if (exponent < leastExponent || exponent > largestExponent || std::ldexp(2.0, int(-exponent)) < leastPart * limit)
+    return std::nullopt;
+  return exponent;
 }

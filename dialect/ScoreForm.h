@@ -33,6 +33,13 @@ struct ScaledScore {
   /// An m of the softmax, an exponent of 2, that serves whatever the scores are: they are known to be bounded, and
   /// neither probabilities nor their products with values leave the range of the element type and of f32.
   std::optional<double> fixedShift;
+
+  /// The largest operand of tanh that a polynomial of degree 3 serves.
+  double largestCubicOperand() const;
+  /// The exponent of the power of two that makes scores of queries times keys, before their scale of 1 / sqrt(d), such
+  /// that a polynomial of degree 3 serves those below 2. None where it serves many larger ones too, where m is not
+  /// fixed, or where that would take another range than 2^-24 to 2^-1.
+  std::optional<int64_t> exponentOfQueries(int64_t headDimension) const;
 };
 
 /// A score region; at most one of the two has a value. Without a region none has.

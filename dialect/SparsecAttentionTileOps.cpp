@@ -113,6 +113,19 @@ LogicalResult ClearRowsOp::verify() {
   return success();
 }
 
+LogicalResult ScaleRowsOp::verify() {
+  auto buffer = cast<BufferType>(getRing().getType().getBuffers()[0]);
+  // scale_rows_c1
+  if (!buffer.getElementType().isBF16())
+    return emitOpError("expects elements of bf16, but got ") << buffer.getElementType();
+  // scale_rows_c2
+  constexpr int64_t rowsOfUnit = 64;
+  int64_t rows = getRows();
+  if (rows < 1 || rows % rowsOfUnit != 0 || rows > buffer.getRows())
+    return emitOpError("expects a multiple of 64 rows, of the ") << buffer.getRows() << " of a slot, but got " << rows;
+  return success();
+}
+
 /// The blocks of a step: one or two, each with its first key and whether the mask region applies.
 template <typename Op> static LogicalResult verifyStep(Op op) {
   size_t keys = op.getKeys().size(), partial = op.getPartial().size();

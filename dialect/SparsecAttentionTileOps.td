@@ -547,6 +547,25 @@ def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {
   let hasVerifier = 1;
 }
 
+def Sparsec_ScaleRowsOp : Sparsec_Op<"scale_rows", []> {
+  let summary = "Multiplies rows of a slot by a power of two, before their group multiplies them.";
+  let description = [{
+    The rows are `rows` of the slot from `row` on, those of the group that executes the op. All its threads share the
+    work and wait for each other. The softmax of the program takes the power, 2^`exponent`, into account. Small scores
+    of a soft cap then are those below 2, which takes fewer instructions to find than another limit. Elements are bf16,
+    so that no bit is lost. `sparsec-assign-shared-memory` sets `first_barrier`: the named barrier is that plus the
+    number of the group in the CTA.
+
+    ```mlir
+    sparsec.scale_rows %ring[%c] from %row {exponent = -5 : i64, rows = 64 : i64} : !ring
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I32:$row, I64Attr:$rows, I64Attr:$exponent,
+    OptionalAttr<I64Attr>:$first_barrier);
+  let assemblyFormat = "$ring `[` $cursor `]` `from` $row attr-dict `:` type($ring)";
+  let hasVerifier = 1;
+}
+
 def Sparsec_IssuerOp : Sparsec_Op<"issuer", []> {
   let summary = "Reads which tile of the CTA issues products.";
   let description = [{

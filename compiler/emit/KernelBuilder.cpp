@@ -16,6 +16,7 @@ Value KernelBuilder::i64(int64_t value) { return arith::ConstantOp::create(*this
 Value KernelBuilder::f32(double value) {
   return arith::ConstantOp::create(*this, getF32FloatAttr(static_cast<float>(value)));
 }
+Value KernelBuilder::boolean(bool value) { return arith::ConstantOp::create(*this, getBoolAttr(value)); }
 Type KernelBuilder::pointerType(AddressSpace space) {
   return LLVM::LLVMPointerType::get(getContext(), static_cast<unsigned>(space));
 }
@@ -79,9 +80,7 @@ Value KernelBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
 }
 Value KernelBuilder::logicalAnd(Value a, Value b) { return createOrFold<arith::AndIOp>(a, b); }
 Value KernelBuilder::logicalOr(Value a, Value b) { return createOrFold<arith::OrIOp>(a, b); }
-Value KernelBuilder::logicalNot(Value a) {
-  return createOrFold<arith::XOrIOp>(a, arith::ConstantOp::create(*this, getBoolAttr(true)));
-}
+Value KernelBuilder::logicalNot(Value a) { return createOrFold<arith::XOrIOp>(a, boolean(true)); }
 Value KernelBuilder::isNotNull(Value pointer) {
   return LLVM::ICmpOp::create(*this, LLVM::ICmpPredicate::ne, pointer, LLVM::ZeroOp::create(*this, pointer.getType()));
 }

@@ -34,6 +34,7 @@ public:
   Value i32(int64_t value);
   Value i64(int64_t value);
   Value f32(double value);
+  Value boolean(bool value);
   mlir::Type i32Type() { return getI32Type(); }
   mlir::Type pointerType(AddressSpace space);
 

@@ -28,7 +28,7 @@ static constexpr int64_t mostReads = 64;
 //===----------------------------------------------------------------------===//
 
 ProgramEmitter::ProgramEmitter(ProgramContext &context)
-    : context(context), b(context.b), values(b, context.schedule.getInstruction()) {
+    : context(context), b(context.b), values(b, context.program, context.schedule.getInstruction()) {
   if (context.schedule.getInstruction() == Instruction::wgmma)
     chip = std::make_unique<HopperOps>(*this);
   else
@@ -600,8 +600,7 @@ void ProgramEmitter::emitPost(PostOp op) {
   if (isWarp)
     ptx::barrierWarp(b);
   if (op.getEmpty())
-    ptx::mbarrierArrive(b, ring.fullBarrier(slot.slot),
-                        isWarp ? isFirstThread() : Value(arith::ConstantOp::create(b, b.getBoolAttr(true))));
+    ptx::mbarrierArrive(b, ring.fullBarrier(slot.slot), isWarp ? isFirstThread() : b.boolean(true));
   else
     ring.expect(slot, values.one(op.getBytes()));
 }

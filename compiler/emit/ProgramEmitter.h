@@ -33,6 +33,8 @@ public:
   mlir::Value threadOfTile() { return b.add(b.shiftLeft(group, 7), threadInGroup); }
   int64_t threadsOfTile(RoleOp role);
   void barrierOfTile(RoleOp role, int64_t firstBarrier);
+  /// The number of this group among those of the role in all tiles of the CTA.
+  mlir::Value groupOfCta(RoleOp role) { return b.add(b.mul(tileOfCta, int64_t(role.getCount())), group); }
   // The threads that share a copy: those of a role of warps, or beside other roles and in slices those of a warp.
   mlir::Value threadOfCopy() { return warpsShareCopies() ? context.thread : threadInGroup; }
   int64_t threadsOfCopy();

@@ -18,6 +18,11 @@ static int64_t elementCount(Type type) {
       [](auto shared) { return shared.getRows() * shared.getColumns(); });
 }
 
+ProgramValues::ProgramValues(KernelBuilder &b, ProgramOp program, Instruction instruction)
+    : b(b), instruction(instruction) {
+  program.walk([&](ScaleRowsOp) { statesHaveHints = true; });
+}
+
 Values ProgramValues::flat(ValueRange all) const {
   Values result;
   for (Value value : all)
@@ -45,8 +50,12 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
         .Case([&](ThreadScalesType scales) { result.append(threadScaleCount(scales), f32); })
         .Case([&](RowScalesType scales) { result.append(slabs(scales.getRows()) * rowsOfThread, f32); })
         .Case([&](StepType step) { result.append(step.getValues(), i32); })
-        .Case([&](SoftmaxStateType) { result.append(2 * rowsOfThread, f32); }) // m and l
-        .Case([&](RescalingType) {                                             // whether it is needed, and alpha
+        .Case([&](SoftmaxStateType) {
+          result.append(2 * rowsOfThread, f32); // m and l
+          if (statesHaveHints)
+            result.push_back(b.getI1Type());
+        })
+        .Case([&](RescalingType) { // whether it is needed, and alpha
           result.push_back(b.getI1Type());
           result.append(rowsOfThread, f32);
         })

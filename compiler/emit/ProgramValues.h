@@ -15,7 +15,7 @@ namespace sparsec {
 
 class ProgramValues {
 public:
-  ProgramValues(KernelBuilder &b, Instruction instruction) : b(b), instruction(instruction) {}
+  ProgramValues(KernelBuilder &b, ProgramOp program, Instruction instruction);
 
   mlir::ArrayRef<mlir::Value> of(mlir::Value value) const { return values.find(value)->second; }
   /// The value of one that has exactly one; null for null.
@@ -49,6 +49,7 @@ private:
 
   KernelBuilder &b;
   Instruction instruction;
+  bool statesHaveHints = false; // a softmax state has one more value (RowState)
   llvm::DenseMap<mlir::Value, KernelBuilder::Values> values;
 };
 

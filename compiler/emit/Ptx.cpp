@@ -70,6 +70,14 @@ Value ptx::fromLane(KernelBuilder &b, Value value, int64_t lane) {
 }
 Value ptx::fromLane(KernelBuilder &b, Value value, Value lane) { return shuffle(b, value, lane, NVVM::ShflKind::idx); }
 
+Value ptx::readThread(KernelBuilder &b) {
+  return inlineAsm(b, b.i32Type(), {}, "mov.u32 $0, %tid.x;", "=r", Effects::memory);
+}
+
+Value ptx::bitOr3(KernelBuilder &b, Value x, Value y, Value z) {
+  return inlineAsm(b, b.i32Type(), {x, y, z}, "lop3.b32 $0, $1, $2, $3, 0xFE;", "=r,r,r,r", Effects::none);
+}
+
 Value ptx::anyInWarp(KernelBuilder &b, Value predicate) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), b.i32(-1), predicate, NVVM::VoteSyncKind::any);
 }

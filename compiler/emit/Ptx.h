@@ -30,6 +30,11 @@ Value exchange(KernelBuilder &b, Value value, int64_t mask);
 Value fromLaneBefore(KernelBuilder &b, Value value, int64_t distance);
 Value fromLane(KernelBuilder &b, Value value, int64_t lane);
 Value fromLane(KernelBuilder &b, Value value, Value lane); // known at run time only
+/// The index of the thread in the CTA, read anew, so that no register holds it or what depends on it for long.
+Value readThread(KernelBuilder &b);
+
+/// a | b | c by one instruction (lop3.b32, 9.7.8.6). LLVM and ptxas leave the order of several as it is.
+Value bitOr3(KernelBuilder &b, Value x, Value y, Value z);
 /// Whether the predicate holds in some lane of the warp (vote.sync.any, 9.7.14.4).
 Value anyInWarp(KernelBuilder &b, Value predicate);
 /// The lanes in which it holds, as bits (vote.sync.ballot), and those below this one (%lanemask_lt, 10.13).

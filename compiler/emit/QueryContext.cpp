@@ -66,6 +66,7 @@ QueryContext::QueryContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelB
   program.walk([&](StoreRowsOp store) { describeStore(store); });
   program.walk([&](StorePartOp store) { describeStore(store); });
   program.walk([&](ProductOp product) { hasSumsInProducts |= product.getOnes().has_value(); });
+  program.walk([&](ScaleRowsOp scale) { queryExponent = int64_t(scale.getExponent()); });
 }
 
 template <typename Op> void QueryContext::describeStore(Op store) {

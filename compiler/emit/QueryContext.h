@@ -115,6 +115,7 @@ struct QueryContext : ProgramContext {
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
   bool hasSequences = false;                 // with sizes of their own
   bool hasSumsInProducts = false;            // the second product sums the probabilities of rows
+  int64_t queryExponent = 0;                 // of the power of two by which queries have been multiplied
   SoftmaxRegions softmax;
   ScoreForm scoreForm;
 

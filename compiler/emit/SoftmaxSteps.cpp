@@ -6,6 +6,7 @@
 #include "JointWalk.h"
 #include "KeyWalk.h"
 #include "RowStore.h"
+#include "ScaleRows.h"
 #include "Sequences.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -23,6 +24,7 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](PackedTileOp op) { return values.assign(op.getResults(), emitPackedTile(context, values, op)), true; })
       .Case([&](SequenceOp op) { return values.assign(op.getResults(), emitSequence(context, values, op)), true; })
       .Case([&](FindPageOp op) { return values.assign(op.getResults(), emitFindPage(context, values, op)), true; })
+      .Case([&](ScaleRowsOp op) { return emitScaleRows(program, op), true; })
       .Case([&](ClearRowsOp op) { return emitClearRows(program, op), true; })
       .Case([&](KeyListsOp op) { return emitKeyLists(op), true; })
       .Case([&](KeyWalkOp op) { return emitKeyWalk(op), true; })
@@ -115,7 +117,7 @@ void SoftmaxSteps::emitJointList(JointListOp op) {
 
 void SoftmaxSteps::emitJointBlock(JointBlockOp op) {
   JointEntry entry(b, values.one(op.getBlock()));
-  Value key = b.mul(entry.block(), op.getKeys()), partial = arith::ConstantOp::create(b, b.getBoolAttr(false));
+  Value key = b.mul(entry.block(), op.getKeys()), partial = b.boolean(false);
   if (op.getRow()) {
     entry.select(values.one(op.getRow()));
     key = b.bitOr(key, entry.keyIfAbsent());
@@ -157,7 +159,8 @@ void SoftmaxSteps::emitTileSoftmax(TileSoftmaxOp op) {
 }
 
 RowState SoftmaxSteps::rowsOf(Value state) {
-  return unpackState(values.of(state), RowState{/*m=*/Values(2), /*l=*/Values(2)});
+  ArrayRef<Value> all = values.of(state);
+  return unpackState(all, RowState{/*m=*/Values(2), /*l=*/Values(2), /*hadTwo=*/Values(all.size() - 4)});
 }
 
 template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op, Value terms) {

@@ -94,6 +94,7 @@ public:
     program.walk([&](IssueBeginOp op) { op.setOffset(places.issuer); });
     program.walk([&](IssueEndOp op) { op.setOffset(places.issuer); });
     program.walk([&](ClearRowsOp op) { op.setFirstBarrier(firstBarrierOfTiles); });
+    program.walk([&](ScaleRowsOp op) { op.setFirstBarrier(firstBarrierOfTiles + needs.tiles); });
   }
 };
 

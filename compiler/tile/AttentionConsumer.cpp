@@ -95,6 +95,7 @@ private:
   Value sumRows(Value rows, Value output);
   Values finishAhead(const NextTile &tile, const Progress &progress, Value product);
   NextTile startNextTile(const NextTile &tile, const Progress &progress, Value product);
+  void scaleQueries(Value cursor);
   void store(const FinishedTile &finished);
   FinishedTile passSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none, const FirstKeys &first);
@@ -283,6 +284,7 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &tile) {
     keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, tile.queries);
     release(parts.queryRing, tile.queries);
   }
+  scaleQueries(tile.queries);
   FirstKeys first = waitForFirstKeys(tile);
   softmax = makeSoftmax(sequenceTile);
   FinishedTile none = beginTile(tile);
@@ -311,6 +313,14 @@ AttentionConsumer::FinishedTile AttentionConsumer::beginTile(const NextTile &til
     return Values(ReadSumsOp::create(b, outputType(), stateType()).getResults());
   });
   return {tile.keys, begun[0], begun[1], /*end=*/i32(b, 0)};
+}
+
+/// Makes small scores of a soft cap those below 2.
+void AttentionConsumer::scaleQueries(Value cursor) {
+  if (!form.scaled || parts.softmax.getScale() || parts.keepsQueries())
+    return;
+  if (std::optional<int64_t> exponent = form.scaled->exponentOfQueries(parts.headDimension))
+    ScaleRowsOp::create(b, parts.queryRing, cursor, groupRow, rowsOfGroup, *exponent, /*first_barrier=*/IntegerAttr());
 }
 
 AttentionConsumer::NextTile AttentionConsumer::storeAndWait(const NextTile &tile, const FinishedTile &finished) {

@@ -40,6 +40,8 @@ gpu.module @kernels {
     %softmax = sparsec.tile_softmax at(%batch, %head, %first) row(%zero) sizes(%queries, %keys)
     // CHECK-NEXT: sparsec.copy %[[K]][%page, %key_head, %page_row, %[[ZERO]]] end(%keys) to %ring[%{{.*}}] {index = 0 : i64, rows = array<i64: 64, 64>} : tensor<?x?x64x128xbf16>, !ring
     sparsec.copy %k[%page, %key_head, %page_row, %zero] end(%keys) to %ring[%c] {index = 0 : i64, rows = array<i64: 64, 64>} : !pages, !ring
+    // CHECK: sparsec.scale_rows %ring[%{{.*}}] from %{{.*}} {exponent = -5 : i64, rows = 64 : i64} : !ring
+    sparsec.scale_rows %ring[%c] from %row {exponent = -5 : i64, rows = 64 : i64} : !ring
     // CHECK-NEXT: sparsec.clear_rows %ring[%{{.*}}] from(%keys, %queries) {first_barrier = 3 : i64} : !ring
     sparsec.clear_rows %ring[%c] from(%keys, %queries) {first_barrier = 3 : i64} : !ring
     %sums = sparsec.zero : !sparsec.accumulator<128, 128>

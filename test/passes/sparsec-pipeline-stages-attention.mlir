@@ -187,9 +187,12 @@ sparsec.kernel @bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: t
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
 
-// A soft cap bounds the scores: m is fixed, and exponentials run while the second product does.
+// A soft cap bounds the scores: m is fixed, and exponentials run while the second product does. Queries are 2^-5 of theirs,
+// so that scores below 2 are small, before anything multiplies them.
 // CHECK-LABEL: sparsec.program @cap
-// CHECK: sparsec.loop
+// CHECK: sparsec.scale_rows %query_ring[%[[QUERIES:.*]]] from %group_row {exponent = -5 : i64, rows = 64 : i64}
+// CHECK-NEXT: sparsec.wait %key_ring
+// CHECK: sparsec.product %{{.*}}[%[[QUERIES]]],
 // CHECK: sparsec.exponentiate
 // CHECK: sparsec.loop
 // CHECK: sparsec.product

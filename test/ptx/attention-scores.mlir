@@ -3,6 +3,7 @@
 // RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
 // RUN: FileCheck %s --check-prefix=ZERO < %t.ptx
 // RUN: FileCheck %s --check-prefix=SHIFTED < %t.ptx
+// RUN: FileCheck %s --check-prefix=SMALL < %t.ptx
 // RUN: FileCheck %s --check-prefix=SUMS < %t.ptx
 // Score regions of which not all is computed for every score. Without the variants for any alignment and for few tiles.
 
@@ -63,11 +64,39 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
 // SHIFTED: fma.rn.f32 [[T:%r[0-9]+]], [[S:%r[0-9]+]], [[S]], 0f
 // SHIFTED-NEXT: mul.rn.f32 [[R:%r[0-9]+]], [[S]], 0f
 // SHIFTED-NEXT: fma.rn.f32 {{%r[0-9]+}}, [[R]], [[T]], 0fC1E6D4CA;
-// SHIFTED: fma.rn.f32 [[W:%r[0-9]+]], [[T:%r[0-9]+]], [[T]], 0f50
+// SHIFTED: fma.rn.f32 [[W:%r[0-9]+]], [[T:%r[0-9]+]], [[T]], 0f46
 // SHIFTED-NEXT: fma.rn.f32 [[P:%r[0-9]+]], [[T]], [[W]], 0f
 // SHIFTED-NEXT: mul.rn.f32 [[R:%r[0-9]+]], {{%r[0-9]+}}, 0f
 // SHIFTED-NEXT: fma.rn.f32 {{%r[0-9]+}}, [[R]], [[P]], 0fC1E6D4CA;
 // SHIFTED-LABEL: .entry softcap_f16(
+
+// Queries become 2^-5 of theirs in shared memory, so that a warp has small scores alone where none has the bit of 2. A
+// step after one whose scores had it goes to their magnitudes at once.
+// SMALL-LABEL: .entry softcap(
+// SMALL: %tid.x;
+// SMALL: %tid.x;
+// SMALL-NEXT: end inline asm
+// SMALL: ld.shared.v4.b32
+// SMALL-COUNT-4: mul.rn.bf16x2
+// SMALL: st.shared.v4.b32
+// SMALL: fence.proxy.async.shared::cta;
+// SMALL-NEXT: bar.sync {{%r[0-9]+}}, 128;
+// SMALL: wgmma.mma_async
+// SMALL-COUNT-31: lop3.b32 {{.*}}, 0xFE;
+// SMALL: setp.geu.f32 {{%p[0-9]+, %r[0-9]+}}, 0f40000000;
+// SMALL: vote.sync.any.pred
+// SMALL: wgmma.wait_group.sync.aligned 1;
+// SMALL: @[[HAD_TWO:%p[0-9]+]] bra [[MAGNITUDES:.*]];
+// SMALL-COUNT-31: lop3.b32 {{.*}}, 0xFE;
+// SMALL: vote.sync.any.pred [[ANY:%p[0-9]+]]
+// SMALL-NEXT: mov.pred [[HAD_TWO]], 0;
+// SMALL-NEXT: not.pred [[NONE:%p[0-9]+]], [[ANY]];
+// SMALL-NEXT: @[[NONE]] bra
+// SMALL: [[MAGNITUDES]]:
+// SMALL: max.f32
+// SMALL: vote.sync.any.pred [[HAD_TWO]],
+// SMALL: mov.pred [[HAD_TWO]], -1;
+// SMALL-LABEL: .entry softcap_f16(
 sparsec.kernel @softcap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {

@@ -141,6 +141,29 @@ TEST_F(ScoreFormTest, SoftCaps) {
                    .isCapped());
 }
 
+TEST_F(ScoreFormTest, ExponentsOfQueries) {
+  auto exponent = [&](const char *flags, int64_t headDimension, const char *type = "bf16") {
+    return form(softcap(20, flags).c_str(), type).scaled->exponentOfQueries(headDimension);
+  };
+  // A polynomial of degree 3 serves scores up to 64, 90.5, 52.8 and 74.7.
+  EXPECT_EQ(exponent("fastmath<afn>", 64), -5);
+  EXPECT_EQ(exponent("fastmath<afn>", 128), -5);
+  EXPECT_EQ(exponent("", 128), -5);
+  EXPECT_EQ(exponent("", 64), std::nullopt) << "32 of 52.8";
+  EXPECT_EQ(exponent("fastmath<afn>", 128, "f16"), std::nullopt) << "m is not fixed";
+  auto exponentOfRatio = [&](const char *ratio) {
+    std::string text = llvm::formatv("%c = arith.constant 20.0 : f32\n %n = arith.constant {0} : f32\n"
+                                     "%x = arith.mulf %s, %n : f32\n %t = math.tanh %x fastmath<afn> : f32\n"
+                                     "%r = arith.mulf %t, %c : f32",
+                                     ratio);
+    return form(text.c_str()).scaled->exponentOfQueries(/*headDimension=*/64);
+  };
+  EXPECT_EQ(exponentOfRatio("-0.05"), -5) << "magnitudes count";
+  EXPECT_EQ(exponentOfRatio("0.8"), -1);
+  EXPECT_EQ(exponentOfRatio("1.6"), std::nullopt) << "larger queries might overflow";
+  EXPECT_EQ(exponentOfRatio("1.49e-9"), std::nullopt) << "much smaller queries lose bits";
+}
+
 TEST_F(ScoreFormTest, FixedShiftsOfBoundedScores) {
   auto shift = [&](double cap, const char *type = "bf16") {
     return form(softcap(cap, "").c_str(), type).scaled->fixedShift;

@@ -55,4 +55,12 @@ TEST(SoftCapPolynomials, OthersHaveAnErrorOfTwoToMinusTenOfAScore) {
     }
 }
 
+TEST(SoftCapPolynomials, ScoreFormKnowsTheRangeOfTheFirstOne) {
+  for (double cap : {20.0, 30.0, 31.0, 50.0, 51.0, largestCap})
+    for (bool isApproximate : {false, true}) {
+      ScaledScore score = capOf(cap, isApproximate);
+      EXPECT_EQ(score.largestCubicOperand(), tanhPolynomials(score).front().largestOperand) << cap;
+    }
+}
+
 } // namespace

@@ -2,14 +2,19 @@
 
 #include "FixedShift.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 /// The exponent of an invisible key: 2^-127 is flushed to zero.
 static constexpr double hiddenExponent = -127;
+
+RowState FixedShift::begin() {
+  RowState rows = emptyRows(b, *score.fixedShift);
+  if (context.queryExponent != 0)
+    rows.hadTwo = {b.boolean(false)};
+  return rows;
+}
 
 Values FixedShift::finishStep(const ScorePositions &positions, ValueRange scores, RowState &rows) {
   return score.capRatio ? finishCapped(positions, scores, rows) : finishByRegion(positions, scores, rows);
@@ -32,18 +37,20 @@ Values FixedShift::finishByPolynomial(const TanhPolynomial &polynomial, ValueRan
 /// Polynomials and exponentials are in one branch, so that they share the instruction slots. A step with hidden scores
 /// takes the region, because a polynomial would change them.
 Values FixedShift::finishCapped(const ScorePositions &positions, ValueRange scores, RowState &rows) {
-  Value magnitude = b.select(mask.isNeeded(positions), b.f32(INFINITY), cap.largestMagnitude(scores));
+  Value isHidden = mask.isNeeded(positions);
   struct Finished {
     Values probabilities, l;
     auto fields() { return std::tie(probabilities, l); }
   };
   SmallVector<Type> types(scores.size() + rows.l.size(), b.getF32Type());
-  Values values = cap.withPolynomial(magnitude, types, [&](const TanhPolynomial *polynomial) {
+  auto finish = [&](const TanhPolynomial *polynomial) {
     RowState changed = rows;
     Values probabilities =
         polynomial ? finishByPolynomial(*polynomial, scores, changed) : finishByRegion(positions, scores, changed);
     return packState(Finished{probabilities, changed.l});
-  });
+  };
+  Values values = rows.hadTwo.empty() ? cap.withPolynomial(scores, isHidden, types, finish)
+                                      : cap.withTestOfBits(scores, isHidden, rows.hadTwo.front(), types, finish);
   auto finished = unpackState(values, Finished{Values(scores), rows.l});
   rows.l = finished.l;
   return finished.probabilities;

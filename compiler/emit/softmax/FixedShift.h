@@ -14,7 +14,7 @@ public:
   FixedShift(QueryContext &context, const QueryTile &tile)
       : OnlineSoftmax(context, tile), score(*context.scoreForm.scaled), cap(context) {}
 
-  RowState begin() override { return emptyRows(b, *score.fixedShift); }
+  RowState begin() override;
   Rescaling beginStep(const ScorePositions &, KernelBuilder::Values &, RowState &) override {
     return Rescaling::none(b);
   }

@@ -134,7 +134,7 @@ Values MaskWords::wordsOfEquality(const TermEquality &terms, const ScorePosition
     Values found;
     auto fields() { return std::tie(isFirstOpen, isSecondOpen, found); }
   };
-  Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  Value yes = b.boolean(true);
   Search begin = {yes, yes, words.all(b.i32(0))};
   Values carried = packState(begin);
   Values results = b.whileLoop(

@@ -17,9 +17,7 @@ std::unique_ptr<OnlineSoftmax> OnlineSoftmax::create(QueryContext &context, cons
   return std::make_unique<RunningMaximum>(context, tile);
 }
 
-Value OnlineSoftmax::mayHaveProbabilities(ValueRange, const RowState &) {
-  return arith::ConstantOp::create(b, b.getBoolAttr(true));
-}
+Value OnlineSoftmax::mayHaveProbabilities(ValueRange, const RowState &) { return b.boolean(true); }
 
 Value OnlineSoftmax::firstProbability(ValueRange scores, const RowState &rows) {
   return ptx::exp2(b, scale.exponent(scores.front(), b.negateF(rows.m.front())));

@@ -8,9 +8,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-Rescaling Rescaling::none(KernelBuilder &b) {
-  return {arith::ConstantOp::create(b, b.getBoolAttr(false)), Values(2, b.f32(1))};
-}
+Rescaling Rescaling::none(KernelBuilder &b) { return {b.boolean(false), Values(2, b.f32(1))}; }
 
 Values Rescaling::apply(KernelBuilder &b, ValueRange output) const {
   Values rescaled(output);

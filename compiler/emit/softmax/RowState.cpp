@@ -9,7 +9,7 @@ using namespace sparsec;
 
 RowState sparsec::emptyRows(KernelBuilder &b, double m) {
   Value first = b.f32(m);
-  return {{first, first}, {b.f32(0), b.f32(0)}};
+  return {{first, first}, {b.f32(0), b.f32(0)}, /*hadTwo=*/{}};
 }
 
 RowState sparsec::finishRows(KernelBuilder &b, RowState rows) {

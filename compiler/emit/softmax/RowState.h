@@ -8,12 +8,15 @@
 
 namespace sparsec {
 
-/// m and l of the two rows, f32. Probabilities are 2^(exponent - m).
+/// The state of two rows. Probabilities are 2^(exponent - m).
 struct RowState {
-  KernelBuilder::Values m; // the row maximum, lazily replaced, or a fixed shift
+  KernelBuilder::Values m; // of each row, f32: the row maximum, lazily replaced, or a fixed shift
   KernelBuilder::Values l; // the row sum; until finishRows that of this thread's keys alone
+  // Where queries have been multiplied for a soft cap: whether the warp's last step had scores of 2 or more, i1, the
+  // same for all of its threads. Else nothing.
+  KernelBuilder::Values hadTwo;
 
-  auto fields() { return std::tie(m, l); }
+  auto fields() { return std::tie(m, l, hadTwo); }
 };
 
 /// Two rows without keys.

@@ -111,7 +111,7 @@ Rescaling RunningMaximum::replaceMaxima(ValueRange extremes, RowState &rows) {
     Replacement second = replaceMaximum(extremes[1], rows.m[1], rows.l[1]);
     return {{first.m, second.m}, {first.alpha, second.alpha}, {first.l, second.l}};
   });
-  rows = {replaced.m, replaced.l};
+  rows = {replaced.m, replaced.l, /*hadTwo=*/{}};
   return {isNeeded, replaced.alpha};
 }
 

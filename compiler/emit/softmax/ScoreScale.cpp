@@ -12,7 +12,7 @@ static constexpr double smallestFactor = 1e-30;
 Value ScoreScale::scale() {
   if (Value scale = context.softmax.scale)
     return context.parameters.get(ParameterKind::scalar, cast<BlockArgument>(scale).getArgNumber());
-  return b.f32(1 / std::sqrt(double(context.headDimension)));
+  return b.f32(std::ldexp(1 / std::sqrt(double(context.headDimension)), int(-context.queryExponent)));
 }
 
 Value ScoreScale::factor() {

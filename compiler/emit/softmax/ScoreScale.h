@@ -12,7 +12,7 @@ class ScoreScale {
 public:
   explicit ScoreScale(QueryContext &context) : context(context), b(context.b), form(context.scoreForm) {}
 
-  /// The scale of the products of queries and keys.
+  /// The scale of the products of queries and keys, whose queries may have been multiplied by a power of two.
   mlir::Value scale();
   /// The factor that makes a score an exponent of 2. After a score region it is a constant. Without one it is the scale
   /// too, so that no instruction of its own multiplies by that. It is neither zero, because invisible scores are

@@ -52,7 +52,7 @@ Values ScoreTransform::applyRegion(const ScorePositions &positions, ValueRange p
 
 Values ScoreTransform::applyCap(const ScorePositions &positions, ValueRange products) {
   SmallVector<Type> types(products.size(), b.getF32Type());
-  return cap.withPolynomial(cap.largestMagnitude(products), types, [&](const TanhPolynomial *polynomial) {
+  return cap.withPolynomial(products, /*isHidden=*/Value(), types, [&](const TanhPolynomial *polynomial) {
     if (!polynomial)
       return applyRegion(positions, products);
     Values scores(products);

@@ -5,6 +5,10 @@
 #include "Ptx.h"
 #include "RowReduction.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+#include <cmath>
+
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
@@ -60,20 +64,85 @@ Value SoftCap::largestMagnitude(ValueRange scores) {
   return largestByBits(b, pairs);
 }
 
-Values SoftCap::withPolynomial(Value magnitude, ArrayRef<Type> types, Compute compute) {
-  return withFirstValid(tanhPolynomials(*form.scaled), magnitude, types, compute);
+/// Whether a score of this thread is 2 or more: others have no bit of 2 in their exponents. LLVM would make one chain
+/// of ORs, each of which waits for the one before.
+Value SoftCap::hasTwo(ValueRange scores) {
+  Values bits = llvm::map_to_vector(scores, [&](Value score) { return b.bitsOf(score); });
+  Values partial(ValueRange(bits).take_front(chainsOfMaximum));
+  for (size_t index = chainsOfMaximum; index < bits.size(); index += 2) {
+    Value &chain = partial[index / 2 % chainsOfMaximum];
+    chain = ptx::bitOr3(b, chain, bits[index], bits[index + 1]);
+  }
+  Value all = ptx::bitOr3(b, b.bitOr(partial[0], partial[1]), partial[2], partial[3]);
+  return isTwo(b.magnitude(b.fromBits(all)));
+}
+
+Value SoftCap::isTwo(Value magnitude) { return b.compareF(arith::CmpFPredicate::UGE, magnitude, b.f32(2)); }
+
+/// That of this thread, or infinity where scores are hidden, for which no polynomial is valid.
+Value SoftCap::magnitudeOfStep(ValueRange scores, Value isHidden) {
+  Value largest = largestMagnitude(scores);
+  return isHidden ? b.select(isHidden, b.f32(INFINITY), largest) : largest;
+}
+
+Values SoftCap::withPolynomial(ValueRange scores, Value isHidden, ArrayRef<Type> types, Compute compute) {
+  return withFirstValid(tanhPolynomials(*form.scaled), magnitudeOfStep(scores, isHidden), types, compute);
+}
+
+/// Scores of 2 and more mostly follow such scores. A step after one that had them does without the test of bits, which
+/// does not tell how large they are. These are blocks, because two tests lead to each of the ways: nested conditions
+/// would have a copy of one, or a branch more behind the tests.
+Values SoftCap::withTestOfBits(ValueRange scores, Value isHidden, Value &hadTwo, ArrayRef<Type> types,
+                               Compute compute) {
+  ArrayRef<TanhPolynomial> polynomials = tanhPolynomials(*form.scaled);
+  SmallVector<Type> resultTypes(types);
+  resultTypes.push_back(b.getI1Type());
+  auto ways = scf::ExecuteRegionOp::create(b, resultTypes);
+  OpBuilder::InsertionGuard guard(b);
+  auto addBlock = [&](TypeRange arguments = {}) {
+    return b.createBlock(&ways.getRegion(), ways.getRegion().end(), arguments,
+                         SmallVector<Location>(arguments.size(), b.getLoc()));
+  };
+  Block *entry = addBlock(), *bits = addBlock(), *magnitudes = addBlock(), *larger = addBlock();
+  Block *small = addBlock(b.getI1Type());
+  auto branch = [&](Value condition, Block *then, Block *otherwise, ValueRange arguments) {
+    cf::CondBranchOp::create(b, condition, then, ValueRange(), otherwise, arguments);
+  };
+  auto finish = [&](Value hasTwo, Values results) {
+    results.push_back(hasTwo);
+    scf::YieldOp::create(b, results);
+  };
+  b.setInsertionPointToStart(entry);
+  branch(hadTwo, magnitudes, bits, {});
+  b.setInsertionPointToStart(bits);
+  Value hasTwoInWarp = ptx::anyInWarp(b, b.logicalOr(hasTwo(scores), isHidden));
+  branch(hasTwoInWarp, magnitudes, small, b.boolean(false));
+  b.setInsertionPointToStart(magnitudes);
+  Value magnitude = magnitudeOfStep(scores, isHidden);
+  Value stillHasTwo = ptx::anyInWarp(b, isTwo(magnitude));
+  branch(isBeyond(magnitude, polynomials.front()), larger, small, stillHasTwo);
+  b.setInsertionPointToStart(larger);
+  finish(b.boolean(true), withFirstValid(polynomials.drop_front(), magnitude, types, compute));
+  b.setInsertionPointToStart(small);
+  finish(small->getArgument(0), compute(&polynomials.front()));
+  Values results(ways.getResults());
+  hadTwo = results.pop_back_val();
+  return results;
 }
 
 Values SoftCap::withFirstValid(ArrayRef<TanhPolynomial> polynomials, Value magnitude, ArrayRef<Type> types,
                                Compute compute) {
   if (polynomials.empty())
     return compute(nullptr);
-  Value limit = largestScore(polynomials.front());
-  Value isBeyond = b.compareF(arith::CmpFPredicate::UGT, magnitude, limit);
   return b.ifThenElse(
-      ptx::anyInWarp(b, isBeyond), types,
+      isBeyond(magnitude, polynomials.front()), types,
       [&] { return withFirstValid(polynomials.drop_front(), magnitude, types, compute); },
       [&] { return compute(&polynomials.front()); });
+}
+
+/// Whether a polynomial is not valid for all scores of the warp.
+Value SoftCap::isBeyond(Value magnitude, const TanhPolynomial &polynomial) {
+  return ptx::anyInWarp(b, b.compareF(arith::CmpFPredicate::UGT, magnitude, largestScore(polynomial)));
 }
 
 /// The largest score for which a polynomial is valid, or -1, which no magnitude is below.

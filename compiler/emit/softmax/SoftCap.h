@@ -32,18 +32,26 @@ class SoftCap {
 public:
   explicit SoftCap(QueryContext &context) : b(context.b), form(context.scoreForm), scale(context) {}
 
-  /// The largest magnitude of a thread's scores.
-  mlir::Value largestMagnitude(mlir::ValueRange scores);
   using Compute = llvm::function_ref<KernelBuilder::Values(const TanhPolynomial *)>;
   /// Computes values of `types` with the first polynomial that is valid for the scores of all threads of the warp, or
-  /// with a null pointer where none is. `magnitude` is the largest of this thread's scores.
-  KernelBuilder::Values withPolynomial(mlir::Value magnitude, llvm::ArrayRef<mlir::Type> types, Compute compute);
+  /// with a null pointer where none is. `isHidden` is true where none may be taken, or null.
+  KernelBuilder::Values withPolynomial(mlir::ValueRange scores, mlir::Value isHidden, llvm::ArrayRef<mlir::Type> types,
+                                       Compute compute);
+  /// The same where queries have been multiplied such that the first polynomial is valid for scores below 2. Changes
+  /// `hadTwo`, that of RowState.
+  KernelBuilder::Values withTestOfBits(mlir::ValueRange scores, mlir::Value isHidden, mlir::Value &hadTwo,
+                                       llvm::ArrayRef<mlir::Type> types, Compute compute);
   /// multiplier * tanh(ratio * score) + addend
   mlir::Value evaluate(const TanhPolynomial &polynomial, mlir::Value score, double multiplier, mlir::Value addend);
   /// tanh(ratio * score) for all scores, with an error of less than 2^-20.
   mlir::Value evaluateByExponential(mlir::Value score);
 
 private:
+  mlir::Value largestMagnitude(mlir::ValueRange scores);
+  mlir::Value hasTwo(mlir::ValueRange scores);
+  mlir::Value isTwo(mlir::Value magnitude);
+  mlir::Value magnitudeOfStep(mlir::ValueRange scores, mlir::Value isHidden);
+  mlir::Value isBeyond(mlir::Value magnitude, const TanhPolynomial &polynomial);
   KernelBuilder::Values withFirstValid(llvm::ArrayRef<TanhPolynomial> polynomials, mlir::Value magnitude,
                                        llvm::ArrayRef<mlir::Type> types, Compute compute);
   mlir::Value largestScore(const TanhPolynomial &polynomial);
