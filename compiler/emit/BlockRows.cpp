@@ -199,6 +199,7 @@ static void restoreColumns(KernelBuilder &b, AccumulatorFragment &fragment, int6
 }
 
 void BlockRows::emitStore(StoreOp op) {
+  context.waitBehindPattern();
   program.startKernelBehind();
   TilePosition position{values.one(op.getBlockRow()),
                         values.one(op.getRow()),

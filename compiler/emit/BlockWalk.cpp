@@ -61,6 +61,7 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
   Values firstLoaded = b.ifThenElse(
       isEmpty, llvm::to_vector(llvm::drop_begin(op.getVisitedTypes())), [&] { return nothingLoaded(); },
       [&] { return loadStep(firstBlock); });
+  context.waitBehindPattern();
   Values inits(carried);
   llvm::append_range(inits, firstLoaded);
   Values results = b.forLoop(firstBlock, end, b.i32(blocks()), inits, [&](Value position, ValueRange state) {
@@ -78,6 +79,7 @@ Values BlockWalk::loop(ArrayRef<bool> isUsed, ValueRange carried, Visit visit) {
 /// Each lane loads for a block of its own, so that a row of up to 32 blocks waits for memory once.
 Values BlockWalk::loopByLanes(ValueRange carried, Visit visit) {
   Value lane = b.bitAnd(context.thread, warpLanes - 1), last = b.sub(end, 1);
+  context.waitBehindPattern();
   return b.forLoop(firstBlock, end, b.i32(warpLanes), carried, [&](Value first, ValueRange state) {
     Values ofLane = load(b.minimum(b.add(first, lane), last));
     Value count = b.minimum(b.sub(end, first), b.i32(warpLanes));
@@ -98,6 +100,7 @@ Values BlockWalk::rotatedLoop(int64_t loadedCount, ValueRange carried, Visit vis
   llvm::append_range(state, b.ifThenElse(
                                 isEmpty, SmallVector<Type>(visitedCount, b.i32Type()),
                                 [&] { return Values(visitedCount, b.i32(0)); }, [&] { return beginOfRotation(); }));
+  context.waitBehindPattern();
   Values results = b.forLoop(firstBlock, end, b.i32(1), state, [&](Value, ValueRange state) {
     ValueRange visited = state.take_back(visitedCount);
     Values nextVisited = visitedAt(wrap(b.add(visited.front(), 1)));

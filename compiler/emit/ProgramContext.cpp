@@ -49,6 +49,7 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
     case SPARSEC_FIELD_ENCODING:
     case SPARSEC_FIELD_BATCHES:
     case SPARSEC_FIELD_HEADS:
+    case SPARSEC_FIELD_READ_EARLY:
       return b.getI32Type();
     case SPARSEC_FIELD_CAPACITY:
       return b.getI64Type();
@@ -117,10 +118,36 @@ int64_t sparsec::threadsOfWarps(ScheduleAttr schedule) {
   return 32 * schedule.getConsumersM() * schedule.getConsumersN();
 }
 
-bool sparsec::hasDependentLaunch(ProgramOp program) {
+static const Chip *chipOf(ProgramOp program) {
   auto target = program->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>("sparsec.target");
-  const Chip *chip = target ? findChip(target.getChip()) : nullptr;
+  return target ? findChip(target.getChip()) : nullptr;
+}
+
+bool sparsec::hasDependentLaunch(ProgramOp program) {
+  const Chip *chip = chipOf(program);
   return chip && chip->hasDependentLaunch();
+}
+
+/// Whether a program's loads of scales, which are no part of a pattern, may be among its first ones.
+static bool readsScales(ProgramOp program) {
+  return program
+      .walk([](Operation *op) {
+        auto walk = dyn_cast<BlockWalkOp>(op);
+        const bool readsThem = isa<BlockScaleOp, ColumnScalesOp, CopyScalesOp, StageScalesOp>(op);
+        return readsThem || (walk && walk.getScales()) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Programs for few columns, in slices. CTAs that start early crowd on the multiprocessors that have room first: where
+/// these take five or six, a launch takes longer, with four it gains (bench/notes/small-widths-rows.md).
+static bool mayReadPatternEarly(ProgramOp program) {
+  constexpr int64_t mostCtas = 4;
+  if (!hasDependentLaunch(program) || !program.getMostPanelsAttr() || program.getSchedule().getSlices() == 1)
+    return false;
+  const Chip &chip = *chipOf(program);
+  const int64_t bytes = int64_t(program.getSharedMemory().value_or(0)) + chip.reservedSharedMemoryPerCta;
+  return chip.sharedMemoryPerMultiprocessor / bytes <= mostCtas && !readsScales(program);
 }
 
 int64_t sparsec::partsOfCta(ScheduleAttr schedule) { return schedule.getConcurrentTiles() * schedule.getSlices(); }
@@ -160,6 +187,33 @@ ProductContext::ProductContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   });
   program.walk([&](StoreOp store) { resultArgument = cast<BlockArgument>(store.getResult()).getArgNumber(); });
   element = matrix.getElementType();
+  if (mayReadPatternEarly(program))
+    earlyPattern = matrixArgument;
+}
+
+/// A launch may start while the kernel in front of it still runs: nothing before this reads or writes global memory. A
+/// program may wait behind its loads of a static pattern instead. So may the kernel behind it, which is let in at once.
+void ProgramContext::waitForKernelInFront() {
+  if (!hasDependentLaunch(program))
+    return;
+  if (!earlyPattern)
+    return ptx::gridDependencyWait(b);
+  Value isEarly = parameters.get(ParameterKind::pattern_field, *earlyPattern, SPARSEC_FIELD_READ_EARLY);
+  b.ifThenElse(
+      b.equal(isEarly, 0), TypeRange(),
+      [&] {
+        ptx::gridDependencyWait(b);
+        return KernelBuilder::Values();
+      },
+      [&] {
+        ptx::gridDependentsLaunch(b);
+        return KernelBuilder::Values();
+      });
+}
+
+void ProgramContext::waitBehindPattern() {
+  if (earlyPattern)
+    ptx::gridDependencyWait(b);
 }
 
 Value ProgramContext::elementAddress(int64_t argument, Type type, ValueRange indices) {

@@ -53,12 +53,21 @@ struct ProgramContext {
   ParameterList parameters;
   mlir::Value sharedMemory; // base of dynamic shared memory
   mlir::Value thread;       // index in the CTA
+  // The block-sparse argument whose index arrays the program may read before the kernel in front of it has ended.
+  std::optional<int64_t> earlyPattern;
 
   mlir::Value size(int64_t argument, int64_t dimension) {
     return parameters.get(ParameterKind::size, argument, dimension);
   }
   /// base + sum of index * stride; the last dimension is contiguous.
   mlir::Value elementAddress(int64_t argument, mlir::Type element, mlir::ValueRange indices);
+
+  /// Waits for the kernel in front of this one, or lets the kernel behind it start if launches may read the pattern
+  /// early.
+  void waitForKernelInFront();
+  /// Waits for the kernel in front, unless the program has waited for it at its beginning. What stands in front of this
+  /// reads the index arrays of `earlyPattern` alone.
+  void waitBehindPattern();
 
   /// Memory of this thread for `count` f32, which is the same at every call.
   mlir::Value localMemory(int64_t count);

@@ -43,18 +43,12 @@ void ProgramEmitter::emit(FamilyOps &ops) {
   if (roles.size() == 1 && roles.front().getUnit() == RoleUnit::warp)
     return emitWarps(roles.front());
   initBarriers();
-  waitForKernelInFront();
+  context.waitForKernelInFront();
   warpgroup = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 7));
   emitRolesFrom(roles, /*firstWarpgroup=*/0);
   // A CTA must not exit while others of its cluster may still write into its shared memory or arrive at its barriers.
   if (context.schedule.getCluster() > 1)
     ptx::barrierCluster(b);
-}
-
-/// A launch may start while the kernel in front of it still runs: nothing before this reads or writes global memory.
-void ProgramEmitter::waitForKernelInFront() {
-  if (hasDependentLaunch(context.program))
-    ptx::gridDependencyWait(b);
 }
 
 void ProgramEmitter::startKernelBehind() {
@@ -65,7 +59,7 @@ void ProgramEmitter::startKernelBehind() {
 /// All warps of the CTA are groups of one role, or its slices.
 void ProgramEmitter::emitWarps(RoleOp role) {
   isOnlyRole = true;
-  waitForKernelInFront();
+  context.waitForKernelInFront();
   tileOfCta = hasSlices() ? ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)) : b.i32(0);
   makeRings(tileOfCta);
   threadInGroup = b.bitAnd(context.thread, warpLanes - 1);
@@ -281,7 +275,10 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](TestOp test) { values.set(test, ringOf(test.getRing()).isFull(slotOf(test.getCursor()))); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
-      .Case([&](FirstStepOp op) { setStep(op, walks[op.getWalk()]->first()); })
+      .Case([&](FirstStepOp op) {
+        setStep(op, walks[op.getWalk()]->first());
+        context.waitBehindPattern();
+      })
       .Case([&](NextStepOp op) { setStep(op, walks[op.getWalk()]->next(values.of(op.getStep()))); })
       .Case([&](ReadStepOp op) { values.assign(op.getVisited(), walks[op.getWalk()]->read(values.of(op.getStep()))); })
       .Case([&](ViewOp view) { chip->emitView(view); })

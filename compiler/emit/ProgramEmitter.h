@@ -54,7 +54,6 @@ public:
 
 private:
   // Roles.
-  void waitForKernelInFront();
   void emitWarps(RoleOp role);
   void initBarriers();
   static int64_t postsOf(RingOp ring);

@@ -342,7 +342,7 @@ struct NarrowShape {
 /// Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for as many columns, the
 /// first one that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
-    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, true},
+    {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 4, Runs::Any, false, true},
     {16, MatrixInstruction::MmaSync, 32, 64, 1, 4, 3, 3, Runs::Short},
     {16, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 3, Runs::Any, false, true, true},
     {32, MatrixInstruction::MmaSync, 32, 64, 1, 4, 2, 3, Runs::Any, false, false, true},

@@ -168,7 +168,7 @@ class Kernel:
         Args:
             inputs: as of a call. None leaves an input open: it may then have any size in every launch.
             static: the lists are the same in all launches, so that the plan may order them; other lists give wrong
-                results on a GPU.
+                results on a GPU. Nobody writes the arrays that the plan has read.
             fast: make the plan in less time.
             pack: let Plan.pack copy small blocks to larger ones, if they are close together; with static.
             refill: the plan reads no lists. Plan.refill makes it from them whenever they have changed. A matrix tells

@@ -78,8 +78,14 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
 /// The lists that an argument of every launch must have.
 struct KnownList {
   uint32_t argument;
-  uint32_t checksum; // see listChecksum
-  int64_t blocks;    // stored ones of a block-sparse matrix; else 0
+  uint32_t checksum;            // see listChecksum
+  int64_t blocks;               // stored ones of a block-sparse matrix; else 0
+  sparsec_block_lists_t memory; // where the plan read the full ones; null where it came from elsewhere
+
+  /// Whether the lists of a launch are those that the plan read, which no kernel writes any more.
+  bool isIn(const sparsec_block_lists_t &lists) const {
+    return memory.starts && lists.starts == memory.starts && lists.indices == memory.indices;
+  }
 };
 /// An argument that is not there may have any lists.
 using KnownLists = std::vector<KnownList>;

@@ -245,6 +245,7 @@ Status StageChecker::checkField(const sparsec_parameter_info_t &parameter, uint3
   case SPARSEC_FIELD_BATCHES:
   case SPARSEC_FIELD_HEADS:
   case SPARSEC_FIELD_CAPACITY:
+  case SPARSEC_FIELD_READ_EARLY:
     isGood = isBlocks;
     break;
   default:

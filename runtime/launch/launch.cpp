@@ -58,7 +58,8 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   const Variant &variant = kernel.variants[number];
   const VariantPlan *part = plan ? &plan->variants[number] : nullptr;
   outLaunch.emplace(Launch{kernel, variant, arguments, part, options.workspace, withParts(kernel, variant, problem),
-                           isPacked(*variant.info) ? packed : nullptr});
+                           isPacked(*variant.info) ? packed : nullptr,
+                           plan ? std::span<const KnownList>(plan->lists) : std::span<const KnownList>()});
   return {};
 }
 
@@ -72,6 +73,7 @@ StageLaunch stageOf(const Launch &launch, const Stage &stage) {
                         launch.arguments, launch.problem, launch.plan,
                         launch.workspace, grid,           workers};
   result.packed = launch.packed;
+  result.lists = launch.lists;
   result.mayStartEarly = (stage.info->flags & SPARSEC_STAGE_DEPENDENT_LAUNCH) != 0;
   return result;
 }

@@ -18,7 +18,8 @@ struct Launch {
   const VariantPlan *plan; // may be null
   void *workspace;         // may be null
   Problem problem;
-  const sparsec_packed_s *packed; // null: the variant reads the stored values
+  const sparsec_packed_s *packed;   // null: the variant reads the stored values
+  std::span<const KnownList> lists; // of the plan
 };
 
 /// Checks everything but the lists of blocks, and chooses the variant. `outLaunch` stays empty where there is nothing

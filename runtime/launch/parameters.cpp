@@ -28,6 +28,12 @@ const sparsec_argument_t &StageLaunch::argument(uint32_t number) const {
   return packed && number == packed->number ? packed->argument : arguments[number];
 }
 
+/// Nobody writes the arrays that a plan of a static pattern has read. Others may have been written just now.
+bool StageLaunch::mayReadEarly(uint32_t number) const {
+  const KnownList *known = findList(lists, number);
+  return known && known->isIn(blocksOf(arguments[number]).full);
+}
+
 void *StageLaunch::workspaceOf(uint32_t number) const {
   const sparsec_workspace_info_t &info = kernel.module->info.workspacesOf(*variant)[number];
   if (!workspace || !plan || !plan->hasWorkspaces || !isUsed(kernel, info, plan->order, problem))
@@ -65,6 +71,8 @@ void ParameterPack::addAll(const StageLaunch &launch) {
 void ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_t &recipe) {
   switch (recipe.source) {
   case SPARSEC_SOURCE_ARGUMENT:
+    if (recipe.field == SPARSEC_FIELD_READ_EARLY)
+      return add(int32_t(launch.mayReadEarly(recipe.index)));
     return addField(launch.argument(recipe.index), recipe);
   case SPARSEC_SOURCE_TENSOR_MAP:
     addresses[count++] = &tensorMaps[tensorMapCount++];

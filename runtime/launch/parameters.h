@@ -26,11 +26,14 @@ struct StageLaunch {
   std::span<const int64_t> numbers = {};    // the same
   bool mayStartEarly = false;               // while the stage before it runs
   const sparsec_packed_s *packed = nullptr; // null: the machine kernel reads the stored values
+  std::span<const KnownList> lists = {};    // of the plan
 
   /// The panels that the lists cover: those of the launch, unless its plan serves any number.
   int64_t period() const { return plan && isKnown(plan->period) ? plan->period : grid.panels; }
   /// An argument as the machine kernel takes it.
   const sparsec_argument_t &argument(uint32_t number) const;
+  /// Whether the machine kernel may read the index arrays of an argument before the kernel in front of it has ended.
+  bool mayReadEarly(uint32_t number) const;
   /// Null where the plan has no such section.
   const void *section(uint32_t number) const { return plan ? plan->sections[number] : nullptr; }
   /// Null where the launch does not use it.

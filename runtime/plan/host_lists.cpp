@@ -18,7 +18,7 @@ Status HostLists::read(const sparsec_kernel_s &kernel, const sparsec_argument_t 
     isMissing |= isBlocks(kernel.argument(i).kind) && arguments[i].kind == 0;
     if (!isBlocks(arguments[i].kind))
       continue;
-    Lists lists = {i, blocksOf(arguments[i]), {}};
+    Lists lists = {i, blocksOf(arguments[i]), blocksOf(arguments[i]).full, {}};
     const Subject subject = checkedArgument(kernel, arguments, i).subject();
     SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, subject, lists.view, stream));
     SPARSEC_RETURN_IF_ERROR(checkBlockLists(lists.view, subject));
@@ -34,7 +34,7 @@ void HostLists::readEmpty(const sparsec_kernel_s &kernel, const sparsec_argument
     isMissing |= isBlocks(kernel.argument(i).kind) && arguments[i].kind == 0;
     if (!isBlocks(arguments[i].kind))
       continue;
-    Lists lists = {i, blocksOf(arguments[i]), {}};
+    Lists lists = {i, blocksOf(arguments[i]), blocksOf(arguments[i]).full, {}};
     lists.view.full.starts = emptyStarts.emplace_back(startCount(lists.view)).data();
     if (arguments[i].kind == SPARSEC_ARGUMENT_BSR)
       lists.rows = rowsOf(lists.view, isTransposed(kernel, i));
@@ -84,7 +84,8 @@ Status HostLists::makeRoomForPairs(const sparsec_kernel_s &kernel) {
 KnownLists HostLists::known() const {
   KnownLists known;
   for (const Lists &lists : all)
-    known.push_back({lists.argument, listChecksum(lists.view), lists.rows ? lists.rows->pattern.count() : 0});
+    known.push_back(
+        {lists.argument, listChecksum(lists.view), lists.rows ? lists.rows->pattern.count() : 0, lists.memory});
   return known;
 }
 

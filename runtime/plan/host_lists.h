@@ -51,6 +51,7 @@ private:
   struct Lists {
     uint32_t argument;
     sparsec_blocks_t view;
+    sparsec_block_lists_t memory;   // of the argument's full lists
     std::optional<MatrixRows> rows; // of a block-sparse operand
   };
 

@@ -58,13 +58,14 @@ Status readKnownLists(const sparsec_kernel_s &kernel, std::span<const SavedList>
       return invalidPlan("it knows lists of argument ", list.argument, " twice");
     if (list.blocks < 0 || list.blocks > INT32_MAX)
       return invalidPlan("it knows ", list.blocks, " blocks of argument ", list.argument);
-    outLists.push_back({list.argument, list.checksum, list.blocks});
+    outLists.push_back({list.argument, list.checksum, list.blocks, {}});
   }
   return {};
 }
 
-/// Whether the arguments of the caller are those of the plan, as far as he says what they are.
-Status checkCaller(const sparsec_plan_s &plan, const sparsec_plan_options_t &options) {
+/// Whether the arguments of the caller are those of the plan, as far as he says what they are. The plan then knows
+/// where their lists are.
+Status checkCaller(sparsec_plan_s &plan, const sparsec_plan_options_t &options) {
   const sparsec_kernel_s &kernel = *plan.kernel;
   const PlanArguments arguments(kernel, options);
   Problem problem;
@@ -74,10 +75,16 @@ Status checkCaller(const sparsec_plan_s &plan, const sparsec_plan_options_t &opt
     return {};
   HostLists lists;
   SPARSEC_RETURN_IF_ERROR(lists.read(kernel, arguments.data(), options.stream));
-  for (const KnownList &given : lists.known())
-    if (const KnownList *known = findList(plan.lists, given.argument); known && known->checksum != given.checksum)
-      return invalidPlan("it is for other index arrays than those of argument ", given.argument, " '",
-                         kernel.argument(given.argument).name, "'");
+  const KnownLists ofCaller = lists.known();
+  for (KnownList &known : plan.lists) {
+    const KnownList *given = findList(ofCaller, known.argument);
+    if (!given)
+      continue;
+    if (known.checksum != given->checksum)
+      return invalidPlan("it is for other index arrays than those of argument ", known.argument, " '",
+                         kernel.argument(known.argument).name, "'");
+    known.memory = given->memory;
+  }
   return {};
 }
 

@@ -100,6 +100,7 @@ bool decodeAsync(Decoder &decoder);
 void findReconvergence(std::vector<Instruction> &code, uint32_t begin, uint32_t end);
 
 bool isBranch(const Instruction &instruction);
+bool isWaitForFront(const Instruction &instruction);
 /// One of several targets, which the list has.
 bool isIndexedBranch(const Instruction &instruction);
 bool isReturn(const Instruction &instruction);

@@ -38,6 +38,7 @@ const char *const tensorCopies = R"(
   @%p0 mbarrier.init.shared.b64 [%r2], 1;
   @%p0 fence.mbarrier_init.release.cluster;
   bar.sync 0;
+  griddepcontrol.wait;
   @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 1024;
   @%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd0, {0, 0}], [%r2];
 AGAIN:
@@ -144,6 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"WrongRank", ".2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd0, {0, 0}]",
                ".3d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd0, {0, 0, 0}]",
                "copies with 3 coordinates by a tensor map of 2"},
+        Damage{"LoadThatWaitsForNoKernel", "griddepcontrol.wait;", "@!%p0 griddepcontrol.wait;",
+               "before griddepcontrol.wait"},
         Damage{"BarrierReadAsData", "ld.shared.b32 %r10, [%r4];", "ld.shared.b32 %r10, [%r1+2048];",
                "as if it were data"},
         Damage{"BarrierWrittenAsData", "st.shared.b32 [%r4+1024], %r10;", "st.shared.b32 [%r1+2048], %r10;",
@@ -423,6 +426,28 @@ TEST(LaneHazards, AreReported) {
                  "setp.lt.u32 %p0, %r0, 8;\n@%p0 shfl.sync.idx.b32 %r1, %r0, 9, 31, 255;");
   EXPECT_FAILURE(device, "maps to a CTA that the cluster does not have", "mapa.shared::cluster.u32 %r1, %r0, 4;");
   EXPECT_FAILURE(device, "executes trap", "trap;");
+}
+
+/// Loads of threads are not judged: what a launch says is static may be read early.
+TEST(DependentLaunchHazards, AreReported) {
+  std::vector<uint32_t> buffer(64);
+  SnippetDevice device;
+  device.add(buffer);
+  SnippetShape shape;
+  shape.shared = 64;
+  const char *const expected = "touches global memory before griddepcontrol.wait, although the kernel has one";
+  const std::string wait = "griddepcontrol.wait;\n", store = "st.global.b32 [%rd0], %r0;\n",
+                    copy = "mov.b32 %r1, smem;\ncp.async.cg.shared.global [%r1], [%rd0], 16;\ncp.async.commit_group;\n"
+                           "cp.async.wait_group 0;\n";
+  for (const std::string &access : {store, copy}) {
+    shape.threads = 1;
+    EXPECT_EQ(device.failure(wait + access, shape), "");
+    EXPECT_EQ(device.failure(access, shape), "");
+    EXPECT_FAILURE(device, expected, access + wait, shape);
+  }
+  EXPECT_EQ(device.failure("ld.global.b32 %r2, [%rd0];\n" + wait + store, shape), "");
+  shape.threads = 32;
+  EXPECT_FAILURE(device, expected, "setp.eq.u32 %p0, %r0, 0;\n@%p0 griddepcontrol.wait;\n" + store, shape);
 }
 
 /// The second CTA may end before the first arrives at its barrier.

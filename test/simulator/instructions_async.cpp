@@ -37,6 +37,7 @@ void copyToShared(Warp &warp, const Instruction &i, uint32_t mask) {
       throw SimulationError(fmt::format("reads {} bytes for a copy of {}", count, bytes));
     uint8_t *data = writeShared(warp, to, bytes, lane);
     if (count != 0) {
+      warp.requireBehindFront(lane);
       checkGlobal(machine, from, count, /*isWrite=*/false);
       std::memcpy(data, reinterpret_cast<const void *>(from), count);
     }
@@ -148,6 +149,7 @@ void loadTensor(Warp &warp, const Instruction &i, uint32_t mask) {
   Cta &own = warp.cta;
   forLanes(mask, [&](int lane) {
     warp.currentLane = lane;
+    warp.requireBehindFront(lane);
     auto [shared, destination] = own.cluster.resolve(own, warp.addressOf(i.addresses[0], lane), i.space);
     auto [owner, barrier] = own.cluster.resolve(own, warp.addressOf(i.addresses[2], lane), i.space);
     if (shared != &own.shared || owner != &own.shared)
@@ -171,6 +173,7 @@ void storeTensor(Warp &warp, const Instruction &i, uint32_t mask) {
   Machine &machine = cta.cluster.machine;
   forLanes(mask, [&](int lane) {
     warp.currentLane = lane;
+    warp.requireBehindFront(lane);
     const TensorMap &map = mapAt(warp, warp.addressOf(i.addresses[0], lane));
     auto group =
         std::find_if(warp.openBulk.begin(), warp.openBulk.end(), [&](auto &each) { return each.lane == lane; });

@@ -25,6 +25,9 @@ void branchIndexed(Warp &warp, const Instruction &i, uint32_t mask) {
   warp.next = uint32_t(i.list[chosen]);
 }
 
+/// Launches follow one another here: what a kernel waits for is there. Lanes that have not waited must not rely on it.
+void waitForFront(Warp &warp, const Instruction &, uint32_t mask) { warp.behindFront |= mask; }
+
 void leave(Warp &warp, const Instruction &, uint32_t mask) { warp.leave(mask); }
 void trap(Warp &, const Instruction &, uint32_t) { throw SimulationError("executes trap"); }
 
@@ -237,6 +240,7 @@ bool decodeReduction(Decoder &d) {
 } // namespace
 
 bool isBranch(const Instruction &instruction) { return instruction.run == branch; }
+bool isWaitForFront(const Instruction &instruction) { return instruction.run == waitForFront; }
 bool isIndexedBranch(const Instruction &instruction) { return instruction.run == branchIndexed; }
 bool isReturn(const Instruction &instruction) { return instruction.run == leave; }
 
@@ -287,10 +291,10 @@ bool decodeControl(Decoder &d) {
     d.out.immediate = d.immediate();
     return d.finish(setRegisters), true;
   }
-  // Launches follow one another here: what a kernel waits for is there.
   if (name == "griddepcontrol") {
-    if (!d.take("wait"))
-      d.require("launch_dependents");
+    if (d.take("wait"))
+      return d.finish(waitForFront), true;
+    d.require("launch_dependents");
     return d.finish(nothing), true;
   }
   if (name == "nanosleep") {

@@ -105,6 +105,7 @@ uint8_t *writeBytes(Warp &warp, Space space, uint64_t address, uint64_t bytes, i
   case Space::sharedCluster:
     return writeShared(warp, placed.address, bytes, lane, placed.space);
   case Space::global:
+    warp.requireBehindFront(lane);
     checkGlobal(warp.cta.cluster.machine, placed.address, bytes, /*isWrite=*/true);
     return reinterpret_cast<uint8_t *>(placed.address);
   default:

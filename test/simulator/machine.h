@@ -98,6 +98,8 @@ public:
     next = frames.back().pc;
   }
   void requireAllLanes(uint32_t mask) const;
+  /// The lane writes or copies global memory: a kernel that may start early has waited for the one in front of it.
+  void requireBehindFront(int lane) const;
   void requireLanes(uint32_t wanted, uint32_t mask) const;
   uint32_t threadOf(int lane) const { return index * lanesOfWarp + uint32_t(lane); }
   uint8_t *localMemory(int lane, uint64_t address, uint64_t bytes);
@@ -105,7 +107,8 @@ public:
   Cta &cta;
   const unsigned index;
   uint32_t live = allLanes;
-  uint32_t next = 0; // the instruction after this one
+  uint32_t behindFront = 0; // lanes that have executed griddepcontrol.wait
+  uint32_t next = 0;        // the instruction after this one
   Wait wait;
   int currentLane = -1; // of an access, for reports
 

@@ -151,6 +151,7 @@ private:
     for (const auto &[called, begin] : functionStarts)
       names.labels[called] = begin;
     decodeBody(function, names);
+    kernel.waitsForFront = std::any_of(program.code.begin() + kernel.begin, program.code.end(), isWaitForFront);
     if (!function.isEntry)
       publish(function, names, kernel.begin);
     else

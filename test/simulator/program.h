@@ -63,6 +63,7 @@ struct KernelProgram {
   std::string name;
   uint32_t begin = 0; // the first instruction
   unsigned mostThreads = 1024, cluster = 1;
+  bool waitsForFront = false; // has griddepcontrol.wait
   std::vector<ParsedVariable> parameters;
   std::vector<uint64_t> parameterOffsets;
   uint64_t parameterBytes = 0;

@@ -167,6 +167,11 @@ void Warp::requireAllLanes(uint32_t mask) const {
         fmt::format("an .aligned instruction is executed by the lanes {:#010x} of {:#010x}", mask, live));
 }
 
+void Warp::requireBehindFront(int lane) const {
+  if (cta.cluster.machine.launch.kernel->waitsForFront && (behindFront >> lane & 1) == 0)
+    throw SimulationError("touches global memory before griddepcontrol.wait, although the kernel has one");
+}
+
 void Warp::requireLanes(uint32_t wanted, uint32_t mask) const {
   if ((wanted & live & ~mask) != 0 || (mask & ~wanted) != 0)
     throw SimulationError(

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 using namespace sparsec::runtime;
 using namespace sparsec::test;
@@ -149,6 +150,86 @@ TEST_F(NarrowVariant, ItsTilesCountWhereItRuns) {
   EXPECT_FALSE(checkTileCounts(*kernel, problem));
   problem.columns = int64_t(1) << 20; // one tile too many for the last variant, too
   EXPECT_TRUE(checkTileCounts(*kernel, problem));
+}
+
+/// The parameter of the narrow variant says whether it may read the pattern early.
+class EarlyNarrowVariant : public StaticPlanOnFake {
+protected:
+  void SetUp() override {
+    LaunchInfoBuilder info = linearWithNarrowTiles();
+    sparsec_stage_info_t &stage = info.stages[info.variants.front().stage_first];
+    stage.parameter_first = uint32_t(info.parameters.size());
+    stage.parameter_count = 1;
+    info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, w, SPARSEC_FIELD_READ_EARLY, 0});
+    loadWithPattern(info, 1);
+    arguments[x].dense.sizes[1] = arguments[y].dense.sizes[1] = 16;
+  }
+
+  /// The flag of a launch.
+  uint64_t flag() {
+    EXPECT_EQ(launched(), "linear_narrow16");
+    return fake.launches.back().words.front();
+  }
+};
+
+TEST_F(EarlyNarrowVariant, KnowsThatAPlanIsOfAStaticPattern) {
+  EXPECT_EQ(flag(), 0u) << "without a plan";
+  for (const auto &[flags, expected] :
+       std::map<uint32_t, uint64_t>{{0, 0}, {SPARSEC_PLAN_STATIC_PATTERN, 1}, {SPARSEC_PLAN_REFILL, 0}}) {
+    ASSERT_OK(createPlanWith(flags));
+    EXPECT_EQ(flag(), expected) << "plan with flags " << flags;
+  }
+}
+
+/// A kernel in front may still write arrays that the plan has not read, though it writes what the plan knows.
+TEST_F(EarlyNarrowVariant, TakesIndexArraysElsewhereForOnesThatChange) {
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  const sparsec_block_lists_t read = arguments[w].blocks.full;
+  const std::vector<int32_t> otherRowPtr = rowPtr, otherColIdx = colIdx;
+  arguments[w].blocks.full.starts = otherRowPtr.data();
+  EXPECT_EQ(flag(), 0u) << "row_ptr elsewhere";
+  arguments[w].blocks.full = {read.starts, otherColIdx.data()};
+  EXPECT_EQ(flag(), 0u) << "col_idx elsewhere";
+  arguments[w].blocks.full = read;
+  EXPECT_EQ(flag(), 1u);
+}
+
+TEST_F(EarlyNarrowVariant, BindingsOfALauncherAreToldApart) {
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  auto options = sized<sparsec_launch_options_t>();
+  sparsec_launcher_t launcher = nullptr;
+  ASSERT_OK(
+      sparsec_launcher_create(kernel, plan, ArgumentArray(arguments).data(), arguments.size(), &options, &launcher));
+  ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
+  EXPECT_EQ(fake.launches.back().words.front(), 1u);
+  const std::vector<int32_t> otherRowPtr = rowPtr;
+  arguments[w].blocks.full.starts = otherRowPtr.data();
+  EXPECT_OK(sparsec_launcher_rebind(launcher, ArgumentArray(arguments).data(), arguments.size()));
+  ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
+  EXPECT_EQ(fake.launches.back().words.front(), 0u);
+  sparsec_launcher_destroy(launcher);
+}
+
+/// A saved plan does not know where the lists are, unless the caller says so.
+TEST_F(EarlyNarrowVariant, LoadedPlansReadTheListsOfTheCaller) {
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  const ByteVector saved = savePlan();
+  ASSERT_OK(loadPlan(saved));
+  EXPECT_EQ(flag(), 0u);
+  auto options = sized<sparsec_plan_options_t>();
+  const ArgumentArray array(arguments);
+  options.arguments = array.data();
+  options.argument_count = array.size();
+  ASSERT_OK(loadPlan(saved, &options));
+  EXPECT_EQ(flag(), 1u);
+}
+
+TEST(NarrowImage, OnlyBlocksAreStatic) {
+  LaunchInfoBuilder builder = linearWithNarrowTiles();
+  builder.parameters.back() = {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_READ_EARLY, 0};
+  LaunchInfo info;
+  EXPECT_STATUS(LaunchInfo::parse(builder.build(), info), SPARSEC_STATUS_INVALID_IMAGE,
+                "field 14 and dimension 0 do not fit argument 'x'");
 }
 
 } // namespace

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 18
+#define SPARSEC_LAUNCH_INFO_MINOR 19
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -188,8 +188,7 @@ typedef enum sparsec_broadcast_e {
   SPARSEC_BROADCAST_FULL = 4,       /* shape and layout of the result */
 } sparsec_broadcast_t;
 
-/* Order of the two dimensions of a rank-2 operand; for attention, how sequences share a tensor. The last dimension is
- * contiguous. */
+/* Order of the dimensions of a rank-2 operand; for attention, how sequences share a tensor. The last is contiguous. */
 typedef enum sparsec_layout_e {
   SPARSEC_LAYOUT_NONE = 0,
   SPARSEC_LAYOUT_ROW_MAJOR = 1,  /* X and B as (K, N); Y as (M, N); W and A as (M, K) */
@@ -236,6 +235,7 @@ typedef enum sparsec_field_e {
   SPARSEC_FIELD_HEADS = 11,    /* i32 */
   SPARSEC_FIELD_CAPACITY = 12, /* i64 */
   SPARSEC_FIELD_PARTS = 13,    /* of extents alone: the parts of the keys of a tile; `argument` and `dimension` are 0 */
+  SPARSEC_FIELD_READ_EARLY = 14, /* i32, of parameters alone; 1: a plan has read the index arrays, see docs/abi.md */
 } sparsec_field_t;
 
 /* The order of a pattern's lists in memory. */

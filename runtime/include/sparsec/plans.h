@@ -32,7 +32,9 @@ typedef enum sparsec_plan_flag_e {
    * they are. The plan may then hold the pattern in another order, in windows of block rows that share what they load
    * (see SPARSEC_PLAN_WINDOW_ROWS and SPARSEC_PLAN_STAGE_OFFSETS), or in joint lists of two block rows of attention
    * (SPARSEC_PLAN_JOINT_RANGES), for the variants that can use it. Launches that check their lists, and launches on the
-   * host, refuse other contents. Other launches with other contents give wrong results. Values may change. */
+   * host, refuse other contents. Other launches with other contents give wrong results. Values may change. Nobody
+   * writes the index arrays that the plan has read while launches with it are on a stream: kernels may read them before
+   * the work in front of them on the stream has ended. Index arrays elsewhere are read in the order of the stream. */
   SPARSEC_PLAN_STATIC_PATTERN = 1,
   /* Makes the plan in less time: block rows share windows in their own order, and the lists of tiles of products are
    * made in rounds, which level the loads a little less. */

@@ -73,8 +73,10 @@ static constexpr const char *fieldNames[] = {"",
                                              "encoding",
                                              "batches",
                                              "heads",
-                                             "capacity"};
-static_assert(std::size(fieldNames) == SPARSEC_FIELD_CAPACITY + 1);
+                                             "capacity",
+                                             "parts",
+                                             "early reads"};
+static_assert(std::size(fieldNames) == SPARSEC_FIELD_READ_EARLY + 1);
 
 namespace {
 /// A kernel with the records that it refers to.
