@@ -176,6 +176,25 @@ INSTANTIATE_TEST_SUITE_P(
         FloatCase{"setp.gtu.f32 %p1, %r1, %r2; selp.f32 %r4, %r1, %r2, %p1;",
                   [](D a, D b, D) { return a > b ? a : b; }}));
 
+TEST(FloatInstruction, ProductsOfPairsOfBf16) {
+  std::mt19937 random(5);
+  std::uniform_int_distribution<uint32_t> codes(0x3c00, 0x4400); // 2^-7 to 2^9
+  for (int round = 0; round < 16; ++round) {
+    Words a(lanes), b(lanes);
+    for (Words *words : {&a, &b})
+      for (uint32_t &word : *words)
+        word = (codes(random) | (random() & 1) << 15) | (codes(random) | (random() & 1) << 15) << 16;
+    const Words out = run("mul.rn.bf16x2 %r4, %r1, %r2;", a, b, b);
+    for (size_t i = 0; i < lanes; ++i)
+      for (int half : {0, 16}) {
+        auto value = [&](uint32_t pair) { return double(std::bit_cast<float>(pair >> half << 16)); };
+        const double exact = value(a[i]) * value(b[i]), got = value(out[2 * i]);
+        // Half of the distance between neighbours of 8 significant bits.
+        ASSERT_LE(std::fabs(got - exact), std::ldexp(1.0, std::ilogb(exact) - 8)) << value(a[i]) << ", " << value(b[i]);
+      }
+  }
+}
+
 TEST(FloatInstruction, ComparisonsWithNan) {
   const Words nan(lanes, 0x7fc00000), one(lanes, 0x3f800000);
   for (const auto &[comparison, expected] :

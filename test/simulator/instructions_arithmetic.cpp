@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Integers and f32: sums, products, extrema, and the approximations of the special function unit.
+// Integers and f32: sums, products, extrema, and the approximations of the special function unit. Products of bf16.
 
 #include "decoder.h"
 #include "lanes.h"
+#include "numbers.h"
 
 #include <cmath>
 #include <limits>
@@ -100,6 +101,12 @@ float sine(float a) { return std::sin(a); }
 float cosine(float a) { return std::cos(a); }
 float tangentHyperbolic(float a) { return std::tanh(a); }
 
+/// f32 holds the product of two numbers of bf16 exactly, so that it is rounded once.
+uint16_t multiplyBf16(uint16_t a, uint16_t b) { return floatToBf16(bf16ToFloat(a) * bf16ToFloat(b)); }
+uint32_t multiplyBf16Pair(uint32_t a, uint32_t b) {
+  return multiplyBf16(uint16_t(a), uint16_t(b)) | uint32_t(multiplyBf16(uint16_t(a >> 16), uint16_t(b >> 16))) << 16;
+}
+
 // Modifiers of f32 as functions around a function.
 template <auto function> float flushed1(float a) { return flush(function(flush(a))); }
 template <auto function> float flushed2(float a, float b) { return flush(function(flush(a), flush(b))); }
@@ -167,6 +174,10 @@ bool decodeMultiply(Decoder &d) {
   if (type == Type::f32) {
     d.take("rn");
     return finishBinary(d, type, binary<&multiplyFloat>.take(d));
+  }
+  if (type == Type::bf16x2) {
+    d.take("rn");
+    return finishBinary(d, type, perLane<&multiplyBf16Pair>);
   }
   if (d.take("wide")) {
     const bool is32 = bytesOf(type) == 4;
