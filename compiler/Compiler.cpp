@@ -395,7 +395,7 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
     if (!isForGpu)
       return run(/*verifies=*/false, addHostConversionPasses);
     // Modules of machine ops are large: each verification takes 1.7 % of a compilation (bench/notes/compile-time.md).
-    // The pass for maths leaves most of them as they are, and they are not verified then.
+    // MLIR does not verify a module that a pass leaves as it is, and most modules have no maths to lower.
     auto addEmission = [&](OpPassManager &passes) { addGpuEmissionPasses(passes, last); };
     LogicalResult result = run(/*verifies=*/false, addEmission);
     if (succeeded(result))

@@ -28,9 +28,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                     llvm::cl::init("")};
 };
 
-/// Adds sparsec's passes from the input to `last`. Those for a GPU are in parts: to tile ops, which are few, from there
-/// to the ops of a machine and the launch info, which are many, and the pass that lowers the maths of regions. Behind
-/// those to Stage::Llvm come MLIR's conversions (Conversions.h).
+/// Adds sparsec's passes from the input to `last`. The passes for a GPU are in three parts. The first part ends with
+/// tile ops, which are few. The second one makes the ops of a machine, which are many, and the launch info. The third
+/// one lowers the maths of regions. MLIR's conversions follow the passes to Stage::Llvm (Conversions.h).
 void addGpuPasses(mlir::OpPassManager &passes, const PipelineOptions &options, Stage last);
 void addGpuEmissionPasses(mlir::OpPassManager &passes, Stage last);
 void addGpuMathPass(mlir::OpPassManager &passes);

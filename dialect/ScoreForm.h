@@ -37,8 +37,8 @@ struct ScaledScore {
   /// The largest operand of tanh that a polynomial of degree 3 serves.
   double largestCubicOperand() const;
   /// The exponent of the power of two that makes scores of queries times keys, before their scale of 1 / sqrt(d), such
-  /// that a polynomial of degree 3 serves those below 2. None where it serves many larger ones too, where m is not
-  /// fixed, or where that would take another range than 2^-24 to 2^-1.
+  /// that a polynomial of degree 3 serves those below 2. There is none where the polynomial serves many larger scores
+  /// too, where m is not fixed, or where the power would not be from 2^-24 to 2^-1.
   std::optional<int64_t> exponentOfQueries(int64_t headDimension) const;
 };
 

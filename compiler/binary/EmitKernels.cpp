@@ -14,7 +14,7 @@
 using namespace sparsec;
 
 namespace {
-/// What one thread compiles: a kernel of the module, or all of it.
+/// One thread compiles a job, which is a kernel of the module, or the whole module.
 struct Job {
   std::string firstFunction;
   unsigned size = 0; // in instructions

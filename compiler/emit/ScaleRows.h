@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rows of a slot, multiplied by a power of two.
+// Multiplies rows of a slot by a power of two (sparsec.scale_rows).
 
 #ifndef SPARSEC_EMIT_SCALE_ROWS_H
 #define SPARSEC_EMIT_SCALE_ROWS_H

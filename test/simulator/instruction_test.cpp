@@ -189,7 +189,7 @@ TEST(FloatInstruction, ProductsOfPairsOfBf16) {
       for (int half : {0, 16}) {
         auto value = [&](uint32_t pair) { return double(std::bit_cast<float>(pair >> half << 16)); };
         const double exact = value(a[i]) * value(b[i]), got = value(out[2 * i]);
-        // Half of the distance between neighbours of 8 significant bits.
+        // Rounding to nearest is off by at most half of the distance between neighbours of 8 significant bits.
         ASSERT_LE(std::fabs(got - exact), std::ldexp(1.0, std::ilogb(exact) - 8)) << value(a[i]) << ", " << value(b[i]);
       }
   }

@@ -79,7 +79,8 @@ Value SoftCap::hasTwo(ValueRange scores) {
 
 Value SoftCap::isTwo(Value magnitude) { return b.compareF(arith::CmpFPredicate::UGE, magnitude, b.f32(2)); }
 
-/// That of this thread, or infinity where scores are hidden, for which no polynomial is valid.
+/// Gives the largest magnitude of this thread's scores, or infinity where scores are hidden. No polynomial is valid for
+/// infinity.
 Value SoftCap::magnitudeOfStep(ValueRange scores, Value isHidden) {
   Value largest = largestMagnitude(scores);
   return isHidden ? b.select(isHidden, b.f32(INFINITY), largest) : largest;
@@ -89,9 +90,9 @@ Values SoftCap::withPolynomial(ValueRange scores, Value isHidden, ArrayRef<Type>
   return withFirstValid(tanhPolynomials(*form.scaled), magnitudeOfStep(scores, isHidden), types, compute);
 }
 
-/// Scores of 2 and more mostly follow such scores. A step after one that had them does without the test of bits, which
-/// does not tell how large they are. These are blocks, because two tests lead to each of the ways: nested conditions
-/// would have a copy of one, or a branch more behind the tests.
+/// A step with scores of 2 and more mostly follows another one. Such a step skips the test of bits, which does not tell
+/// how large scores are, and compares magnitudes at once. The control flow consists of blocks, because both tests lead
+/// to the polynomial for small scores. Nested conditions would copy its code, or need one more branch.
 Values SoftCap::withTestOfBits(ValueRange scores, Value isHidden, Value &hadTwo, ArrayRef<Type> types,
                                Compute compute) {
   ArrayRef<TanhPolynomial> polynomials = tanhPolynomials(*form.scaled);
