@@ -285,6 +285,20 @@ def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
   let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `,` $major `>`";
 }
 
+def Sparsec_BlockNumbersType : Sparsec_Type<"BlockNumbers", "block_numbers"> {
+  let summary = "The numbers of `count` blocks that a warp copies together.";
+  let description = [{
+    A thread has one of them, that of the block of which it copies parts: the threads of a warp have equal shares.
+
+    ```mlir
+    !sparsec.block_numbers<2>
+    ```
+  }];
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+  let genVerifyDecl = 1;
+}
+
 def Sparsec_PendingType : Sparsec_Type<"Pending", "pending"> {
   let summary = "An accumulator to which an issued product still writes.";
   let description = [{

@@ -171,6 +171,7 @@ ProductContext::ProductContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
     return true;
   };
   program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
+  program.walk([&](CopyBlocksOp copy) { addSource(copy.getSource()); });
   CopyOp copyOfDense;
   program.walk([&](CopyOp copy) {
     const bool bringsScales = llvm::any_of(copy.getRing().getUsers(), [&](Operation *user) {

@@ -36,6 +36,7 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
   for (Type type : types)
     TypeSwitch<Type>(type)
         .Case([&](CursorType) { result.append(2, i32); })
+        .Case([&](BlockNumbersType) { result.push_back(i32); })
         .Case<AccumulatorType, PendingType>([&](Type sum) {
           SmallVector<Type> registers(sumCount(sum), f32);
           if (areSumsInStruct())

@@ -265,41 +265,52 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
   return schedule;
 }
 
-/// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
-/// consumers multiply while the third one waits. With mma.sync a block row for each of twelve warps. With more, a warp
-/// has too few registers for an epilogue. CTAs that share X wait for one another. That pays where X is N x K and a
-/// column of it is 128 pieces of less than a line: the CTA then copies half of them (bench/notes/streams.md). fp8 has
-/// adjacent columns in a stage, which are lines together.
-static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruction instruction) {
+/// CTAs that share X wait for one another. That pays where X is N x K and a column of it is many pieces of less than a
+/// line: the CTA then copies half of them (bench/notes/streams.md). fp8 has adjacent columns in a stage, which are
+/// lines together.
+static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruction instruction, int64_t consumers,
+                               int64_t rowsOfConsumer) {
   constexpr int64_t bytesOfLine = 128;
-  bool isOfWarps = instruction == MatrixInstruction::MmaSync;
   Schedule schedule;
   schedule.instruction = instruction;
   schedule.walk = TileWalk::Streams;
-  schedule.tileM = isOfWarps ? 192 : 288;
+  schedule.tileM = consumers * rowsOfConsumer;
   schedule.tileN = 128;
   schedule.tileK = 128;
-  schedule.consumersM = isOfWarps ? 12 : 3;
+  schedule.consumersM = consumers;
   const bool hasPieces = problem.xTransposed && bytesOf(problem.elementType) == 2;
   schedule.cluster = hasPieces && problem.blockColumns * bytesOf(problem.elementType) < bytesOfLine ? 2 : 1;
-  schedule.blockStages = isOfWarps ? 2 : 3;
+  schedule.blockStages = copiesOwnBlocks(schedule) ? 2 : 3;
   return schedule;
 }
 
+/// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
+/// consumers multiply while the third one waits. With mma.sync a block row for each of sixteen warps, or of twelve:
+/// some epilogues need more registers than sixteen warps have.
+static std::vector<Schedule> streamSchedules(const ProblemDescription &problem) {
+  constexpr int64_t rowsOfGroup = 96, rowsOfWarp = 16;
+  return {streamSchedule(problem, MatrixInstruction::Wgmma, 3, rowsOfGroup),
+          streamSchedule(problem, MatrixInstruction::MmaSync, 16, rowsOfWarp),
+          streamSchedule(problem, MatrixInstruction::MmaSync, 12, rowsOfWarp)};
+}
+
+/// Windows, or else streams: the first schedule that fits, and those of the same program that may take its place.
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t mostStages = 5, leastStages = 3;
+  constexpr int64_t mostStages = 5, leastStages = 3, producerRegisters = 32;
   if (!chip.copies.contains(CopyMethod::Tma))
     return {};
-  for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem, MatrixInstruction::Wgmma),
-                            streamSchedule(problem, MatrixInstruction::MmaSync)}) {
+  std::vector<Schedule> all = streamSchedules(problem), fitting;
+  all.insert(all.begin(), windowSchedule(problem));
+  for (Schedule &schedule : all) {
     schedule.copy = CopyMethod::Tma;
-    // The producer of warps has 16 copies of a stage in its loop, and would spill with 32.
-    shareRegisters(schedule, copiesOwnBlocks(schedule) ? 40 : 32, chip);
+    shareRegisters(schedule, producerRegisters, chip);
     chooseStages(schedule, problem, chip, leastStages, mostStages * slotsOfProduct(schedule, problem));
-    if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
-      return {schedule};
+    const bool isOfSame = fitting.empty() || (fitting.front().walk == schedule.walk &&
+                                              fitting.front().instruction == schedule.instruction);
+    if (isOfSame && checkFit(schedule, problem, chip, Origin::HandWritten).ok())
+      fitting.push_back(schedule);
   }
-  return {};
+  return fitting;
 }
 
 /// Halves `most` until a stage of this depth has whole blocks or cuts one into chunks. Returns 0 if no depth does.

@@ -65,10 +65,12 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   // memory need none.
   if (!info.a.contains(Place::SharedMemory))
     registers += rows * info.depthBytes / info.threads / 4;
-  // With streams that is a column of X, for all products with it. wgmma reads that of fp8 from shared memory.
-  if (schedule.walk == TileWalk::Streams)
-    registers += isWidened || bytesOf(problem.elementType) == 2 ? columns * problem.blockColumns / info.threads / 2 : 0;
-  else if (!info.b.contains(Place::SharedMemory))
+  // With streams that is a column of X, for all products with it. A warp takes it part by part, and wgmma reads that of
+  // fp8 from shared memory.
+  if (schedule.walk == TileWalk::Streams) {
+    const int64_t held = copiesOwnBlocks(schedule) ? std::min(columns, StreamShape::columnsOfPart) : columns;
+    registers += isWidened || bytesOf(problem.elementType) == 2 ? held * problem.blockColumns / info.threads / 2 : 0;
+  } else if (!info.b.contains(Place::SharedMemory))
     registers += columns * info.depthBytes / info.threads / 4;
   if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
     registers += epilogueRegisters;

@@ -154,6 +154,7 @@ int64_t promotedColumns(const Schedule &schedule, bool hasXScale);
 /// with fewer columns than 32 take as long as those with 32 (bench/notes/streams.md). It is the A operand of mma.sync.
 struct StreamShape {
   static constexpr int64_t columnProducers = 4; ///< with mma.sync; they take turns with the stages
+  static constexpr int64_t columnsOfPart = 64;  ///< with mma.sync: those of X that a warp has in registers at once
   int64_t productRows;                          ///< rows of the tile that a product has
   int64_t consumerRows;                         ///< rows of the tile that a consumer has
   int64_t stageColumns;                         ///< block columns of the window in a stage of X

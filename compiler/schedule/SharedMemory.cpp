@@ -113,8 +113,10 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     StreamShape shape = streamShape(schedule, problem.blockColumns);
     int64_t chunk = shape.chunkProducts * shape.productRows * problem.blockColumns * elementBytes;
     needs.rings = {ring(schedule.consumersM * schedule.blockStages, {chunk}), ring(schedule.stages, {tileOfX})};
-    if (copiesOwnBlocks(schedule))
+    if (copiesOwnBlocks(schedule)) {
+      needs.rings.front() = ring(schedule.consumersM, {chunk * schedule.blockStages});
       needs.rings.front().barriers = 0;
+    }
     break;
   }
   }

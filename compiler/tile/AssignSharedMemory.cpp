@@ -29,7 +29,7 @@ int64_t bytesOf(Type type) {
 bool isOfWarps(RingOp ring) {
   return llvm::any_of(ring->getUsers(), [](Operation *user) {
     auto role = user->getParentOfType<RoleOp>();
-    return isa<CopyOp>(user) && role && role.getUnit() == RoleUnit::warp;
+    return isa<CopyOp, CopyBlocksOp>(user) && role && role.getUnit() == RoleUnit::warp;
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program of a spmm with small blocks by streams, with mma.sync: StreamProgram.h describes the parts that it
-// shares. A group is a warp, which copies its own blocks by cp.async into slots that no other warp uses:
+// shares. A group is a warp, which copies its own blocks by cp.async into a slot that no other warp uses:
 //
 //   copies of the first chunks
 //   for each product that begins a chunk: wait for its copies; barrier of the warp; copies of a later chunk
@@ -31,42 +31,43 @@ private:
   void buildBody(ImplicitLocOpBuilder &b) override;
   void buildConsumer(ImplicitLocOpBuilder &b);
   Progress beginTile(ImplicitLocOpBuilder &b, const Tile &tile);
-  /// The chunk of the tile whose blocks are copied next.
-  struct NextCopy {
-    Value chunk, slot; // its number in the plan, and the cursor of the slot that it gets
-    Values blocks;     // their numbers
+  /// A chunk of the tile, and the numbers of its blocks. Behind the tile's chunks there may be none: the blocks are
+  /// then those behind its last one.
+  struct Chunk {
+    Value number, blocks;
 
-    Values pack() const;
-    static NextCopy unpack(ValueRange values) { return {values[0], values[1], Values(values.drop_front(2))}; }
+    Values pack() const { return {number, blocks}; }
   };
-  NextCopy copyOf(ImplicitLocOpBuilder &b, Value chunk, Value slot);
-  NextCopy copyAfter(ImplicitLocOpBuilder &b, const NextCopy &copy) {
-    return copyOf(b, add(b, copy.chunk, 1), chunkBehind(b, copy.slot));
+  Chunk readChunk(ImplicitLocOpBuilder &b, Value number) {
+    auto type = BlockNumbersType::get(b.getContext(), shape.chunkProducts);
+    return {number, ReadBlocksOp::create(b, type, arith::MinSIOp::create(b, number, chunks.end))};
   }
-  void copyChunk(ImplicitLocOpBuilder &b, const NextCopy &copy);
+  Chunk chunkAfter(ImplicitLocOpBuilder &b, const Chunk &chunk) { return readChunk(b, add(b, chunk.number, 1)); }
+  void copyChunk(ImplicitLocOpBuilder &b, const Chunk &chunk, Value firstPlace);
 
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) override;
   /// A column whose block is in shared memory.
   struct Visit {
-    Value column, exists; // does not exist: there is no column left
-    Value rest;           // the bits of the columns behind it
-    Position block;
-
-    Values pack() const { return {column, exists, rest, block.place, block.chunk}; }
-    static Visit unpack(ValueRange values);
+    Value column, word; // the bits of this column and those behind it; 0: there is no column left
   };
   Progress whileVisits(ImplicitLocOpBuilder &b, const Progress &begin, const Visit &first,
                        function_ref<Visit(Progress &progress, const Visit &visit)> body);
   Visit beginVisit(ImplicitLocOpBuilder &b, Value word, Progress &progress);
+  Visit visitBehind(ImplicitLocOpBuilder &b, const Visit &visit, Progress &progress);
   Values beginChunk(ImplicitLocOpBuilder &b, const Progress &progress);
+  Value isAny(ImplicitLocOpBuilder &b, Value word) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, word, i32(b, 0));
+  }
 
-  static constexpr int64_t columnsOfPart = 64;
+  static constexpr int64_t columnsOfPart = StreamShape::columnsOfPart;
   int64_t parts() { return columns() / columnsOfPart; }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), shape.productRows, columnsOfPart); }
-  int64_t stages() { return schedule.getBlockStages(); }
   /// Chunks whose copies start before the first product. When a chunk begins, all blocks of the one before it are in
-  /// registers: the copies then go into its slot.
-  int64_t chunksAhead() { return stages() - 1; }
+  /// registers: the copies then take its places.
+  int64_t chunksAhead() { return schedule.getBlockStages() - 1; }
+  /// A slot of the ring of blocks has so many places for the blocks of a group, which it takes in turn.
+  int64_t places() { return schedule.getBlockStages() * shape.chunkProducts; }
+  Value placeBehind(ImplicitLocOpBuilder &b, Value place, int64_t count);
 
   Range chunks; // of the tile
 };
@@ -93,50 +94,37 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   DrainStoresOp::create(b);
 }
 
-/// Every tile begins with the first slots of the group. The first of the other values are those of the next copy.
+/// Every tile begins with the first place of the group. The other values are those of the next chunk to copy.
 WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b, const Tile &tile) {
   chunks = readRange(b, PlanSection::chunk_offsets, entryOf(b, tile.window, group));
-  Value first = firstChunk(b, group);
-  SmallVector<NextCopy> copies{copyOf(b, chunks.first, first)};
+  SmallVector<Chunk> first{readChunk(b, chunks.first)};
   for (int64_t chunk = 0; chunk < chunksAhead(); ++chunk)
-    copies.push_back(copyAfter(b, copies.back()));
-  BarrierOp::create(b, /*group=*/true); // all threads are done with the slots of the tile before
-  for (const NextCopy &copy : ArrayRef(copies).drop_back())
-    copyChunk(b, copy);
-  Progress progress = {{}, {i32(b, 0), first}, copies.back().pack()};
+    first.push_back(chunkAfter(b, first.back()));
+  BarrierOp::create(b, /*group=*/true); // all threads are done with the blocks of the tile before
+  for (auto [i, chunk] : llvm::enumerate(ArrayRef(first).drop_back()))
+    copyChunk(b, chunk, i32(b, int64_t(i) * shape.chunkProducts));
+  Progress progress = {{}, {i32(b, 0), Value()}, first.back().pack()};
   for (int64_t part = 0; part < parts(); ++part)
     progress.sums.push_back(ZeroOp::create(b, sumType()));
   return progress;
 }
 
-WarpStreamBuilder::Values WarpStreamBuilder::NextCopy::pack() const {
-  Values all{chunk, slot};
-  llvm::append_range(all, blocks);
-  return all;
-}
-
-/// Behind the tile's chunks there may be none: the blocks are then those behind its last one.
-WarpStreamBuilder::NextCopy WarpStreamBuilder::copyOf(ImplicitLocOpBuilder &b, Value chunk, Value slot) {
-  return {chunk, slot, readBlocks(b, arith::MinSIOp::create(b, chunk, chunks.end))};
-}
-
-/// Behind the last products of a chunk there is no block: any other one takes its place.
-void WarpStreamBuilder::copyChunk(ImplicitLocOpBuilder &b, const NextCopy &copy) {
-  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, copy.chunk, chunks.end);
+void WarpStreamBuilder::copyChunk(ImplicitLocOpBuilder &b, const Chunk &chunk, Value firstPlace) {
+  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, chunk.number, chunks.end);
   auto copies = CopyGroupOp::create(b, exists);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&copies.getBody());
-  Value zero = i32(b, 0);
-  for (auto [i, block] : llvm::enumerate(copy.blocks)) {
-    Value stored = arith::MaxSIOp::create(b, named(block, "block"), zero);
-    auto copyOfBlock =
-        CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{stored, zero, zero}, blockRing, copy.slot, /*index=*/0);
-    copyOfBlock.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfBlock(), rowsOfBlock()});
-  }
+  CopyBlocksOp::create(b, operand(spmm.getMatrix()), chunk.blocks, blockRing, CursorOp::create(b, blockRing, group),
+                       multiply(b, firstPlace, rowsOfBlock()));
 }
 
-WarpStreamBuilder::Visit WarpStreamBuilder::Visit::unpack(ValueRange values) {
-  return {named(values[0], "column"), named(values[1], "exists"), named(values[2], "rest"), {values[3], values[4]}};
+/// The place that comes `count` places later. A remainder of another number than a power of two takes a multiplication.
+Value WarpStreamBuilder::placeBehind(ImplicitLocOpBuilder &b, Value place, int64_t count) {
+  Value behind = add(b, place, count);
+  if (llvm::isPowerOf2_64(places()))
+    return remainder(b, behind, places());
+  Value isEnd = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, behind, i32(b, places()));
+  return arith::SelectOp::create(b, isEnd, add(b, behind, -places()), behind);
 }
 
 /// The group has a block row, and so a product in every column that it visits. It finds the first one before it waits
@@ -147,12 +135,13 @@ WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder 
   awaitColumns(b, slot);
   return whileVisits(b, begin, first, [&](Progress &progress, const Visit &visit) {
     auto type = FragmentType::get(b.getContext(), shape.productRows, depth(), elementOfFragment(elementType()));
-    Value w = LoadFragmentOp::create(b, type, viewOfBlock(b, visit.block.place), visit.block.chunk);
+    Value w =
+        LoadFragmentOp::create(b, type, viewOfBlock(b, progress.next.place), CursorOp::create(b, blockRing, group));
     auto loadPart = [&](int64_t part) {
       return loadColumn(b, slot, visit.column, part * columnsOfPart, columnsOfPart);
     };
     Values x{loadPart(0)};
-    Visit next = beginVisit(b, visit.rest, progress);
+    Visit next = visitBehind(b, visit, progress);
     for (int64_t part = 1; part < parts(); ++part)
       x.push_back(loadPart(part));
     for (auto [part, sum] : llvm::enumerate(progress.sums))
@@ -161,51 +150,50 @@ WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder 
   });
 }
 
-/// A loop over columns, until a visit does not exist. The body gives the next visit.
+/// A loop over columns, until none is left. The body gives the next visit.
 WarpStreamBuilder::Progress
 WarpStreamBuilder::whileVisits(ImplicitLocOpBuilder &b, const Progress &begin, const Visit &first,
                                function_ref<Visit(Progress &progress, const Visit &visit)> body) {
-  Values inits = begin.pack(first.pack());
+  Values inits = begin.pack({first.column, first.word});
   TypeRange types = TypeRange(ValueRange(inits));
   auto loop = scf::WhileOp::create(b, types, inits);
   OpBuilder::InsertionGuard guard(b);
   SmallVector<Location> locations(inits.size(), b.getLoc());
-  auto visitOf = [&](ValueRange values) { return Visit::unpack(values.drop_front(begin.count())); };
+  auto visitOf = [&](ValueRange values) {
+    return Visit{named(values[begin.count()], "column"), named(values[begin.count() + 1], "word")};
+  };
   Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
-  scf::ConditionOp::create(b, visitOf(before->getArguments()).exists, before->getArguments());
+  scf::ConditionOp::create(b, isAny(b, visitOf(before->getArguments()).word), before->getArguments());
   Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
   Progress carried = begin.unpack(after->getArguments());
   Visit next = body(carried, visitOf(after->getArguments()));
-  scf::YieldOp::create(b, carried.pack(next.pack()));
+  scf::YieldOp::create(b, carried.pack({next.column, next.word}));
   return begin.unpack(loop.getResults());
 }
 
-/// The first column of which a word has the bit. A word without bits gets the highest bit, which is that of no column:
-/// the number of trailing zeros of 0 takes a second instruction.
+/// The first column of which a word has the bit.
 WarpStreamBuilder::Visit WarpStreamBuilder::beginVisit(ImplicitLocOpBuilder &b, Value word, Progress &progress) {
-  Visit visit;
-  visit.column = math::CountTrailingZerosOp::create(b, arith::OrIOp::create(b, word, i32(b, INT32_MIN)));
-  Value bit = remainder(b, arith::ShRUIOp::create(b, word, visit.column), 2);
-  visit.exists = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0));
-  visit.rest = arith::XOrIOp::create(b, word, arith::ShLIOp::create(b, bit, visit.column));
-  visit.block = progress.next;
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, visit.block.place, i32(b, 0));
-  progress.others = carryIf(b, arith::AndIOp::create(b, visit.exists, isFirst), progress.others,
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                        remainder(b, progress.next.place, shape.chunkProducts), i32(b, 0));
+  progress.others = carryIf(b, arith::AndIOp::create(b, isAny(b, word), isFirst), progress.others,
                             [&] { return beginChunk(b, progress); });
-  Value place = add(b, visit.block.place, bit);
-  Values chunk =
-      carryIf(b, isBehind(b, place), visit.block.chunk, [&] { return Values{chunkBehind(b, visit.block.chunk)}; });
-  progress.next = {remainder(b, place, shape.chunkProducts), chunk[0]};
-  return visit;
+  return {math::CountTrailingZerosOp::create(b, word), word};
 }
 
-/// Waits for the copies of a chunk, and starts later ones. Returns the next copy.
+WarpStreamBuilder::Visit WarpStreamBuilder::visitBehind(ImplicitLocOpBuilder &b, const Visit &visit,
+                                                        Progress &progress) {
+  Value rest = arith::AndIOp::create(b, visit.word, arith::AddIOp::create(b, visit.word, i32(b, -1)));
+  progress.next.place = placeBehind(b, progress.next.place, 1);
+  return beginVisit(b, rest, progress);
+}
+
+/// Waits for the copies of a chunk, and starts those of a later one. Returns the next chunk to copy.
 WarpStreamBuilder::Values WarpStreamBuilder::beginChunk(ImplicitLocOpBuilder &b, const Progress &progress) {
   AwaitCopiesOp::create(b, chunksAhead() - 1);
   BarrierOp::create(b, /*group=*/true);
-  const NextCopy copy = NextCopy::unpack(progress.others);
-  copyChunk(b, copy);
-  return copyAfter(b, copy).pack();
+  const Chunk chunk = {progress.others[0], progress.others[1]};
+  copyChunk(b, chunk, placeBehind(b, progress.next.place, chunksAhead() * shape.chunkProducts));
+  return chunkAfter(b, chunk).pack();
 }
 
 } // namespace

@@ -22,10 +22,12 @@ void StreamProgram::makeRings(ImplicitLocOpBuilder &b, IntegerAttr releasesOfBlo
                                 : bufferOf(schedule, shape.stageColumns * rowsOfColumn(),
                                            isTransposed() ? depth() : columns(), elementOfX());
   cast<ProgramOp>(b.getInsertionBlock()->getParentOp()).setAdjacentColumns(areColumnsAdjacent());
-  Type chunk = matrix.getTransposed()
-                   ? bufferOf(schedule, shape.chunkProducts * depth(), shape.productRows, elementType())
-                   : bufferOf(schedule, shape.chunkProducts * shape.productRows, depth(), elementType());
-  blockRing = makeRing("block_ring", groups() * schedule.getBlockStages(), chunk, releasesOfBlocks);
+  // A warp needs no barriers for its chunks, which then share a slot.
+  const int64_t slotsOfGroup = isOfWarps() ? 1 : schedule.getBlockStages();
+  const int64_t products = shape.chunkProducts * schedule.getBlockStages() / slotsOfGroup;
+  Type blocks = matrix.getTransposed() ? bufferOf(schedule, products * depth(), shape.productRows, elementType())
+                                       : bufferOf(schedule, products * shape.productRows, depth(), elementType());
+  blockRing = makeRing("block_ring", groups() * slotsOfGroup, blocks, releasesOfBlocks);
   columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
 }
 
@@ -45,8 +47,9 @@ void StreamProgram::makeColumnProducers(ImplicitLocOpBuilder &b, int64_t count) 
              [&] { buildColumnProducer(b, producer, count); });
 }
 
-/// Stages are counted from the first tile on: the producer has those whose number is its own modulo `count`. The
-/// numbers of the columns of its next stage are loaded while those of this one are copied.
+/// Stages are counted from the first tile on: the producer has those whose number is its own modulo `count`. A single
+/// producer loads the numbers of the next stage's columns while it copies those of this one. Producers that take turns
+/// have time to load them later, into the same registers.
 void StreamProgram::buildColumnProducer(ImplicitLocOpBuilder &b, int64_t producer, int64_t count) {
   forEachTile(b, i32(b, 0), [&](const Tile &tile, ValueRange carried) {
     Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
@@ -60,9 +63,13 @@ void StreamProgram::buildColumnProducer(ImplicitLocOpBuilder &b, int64_t produce
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value stage = loop.getInductionVar();
-    Values next = readColumns(add(b, stage, count));
     Value slot = named(CursorOp::create(b, columnRing, add(b, before, stage)), "slot");
+    Values next;
+    if (count == 1)
+      next = readColumns(add(b, stage, count));
     copyColumns(b, tile, slot, loop.getRegionIterArgs());
+    if (count > 1)
+      next = readColumns(add(b, stage, count));
     scf::YieldOp::create(b, next);
     b.setInsertionPointAfter(loop);
     return Values{add(b, before, stages.end)};
@@ -108,7 +115,7 @@ Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value place) {
 
 StreamProgram::Values StreamProgram::Progress::pack(ValueRange more) const {
   Values all(sums);
-  all.append({next.place, next.chunk});
+  llvm::append_range(all, next.pack());
   llvm::append_range(all, others);
   llvm::append_range(all, more);
   return all;
@@ -117,8 +124,11 @@ StreamProgram::Values StreamProgram::Progress::pack(ValueRange more) const {
 StreamProgram::Progress StreamProgram::Progress::unpack(ValueRange values) const {
   for (Value sum : values.take_front(sums.size()))
     named(sum, "sum");
-  Position position = {named(values[sums.size()], "place"), named(values[sums.size() + 1], "chunk")};
-  return {Values(values.take_front(sums.size())), position, Values(values.slice(sums.size() + 2, others.size()))};
+  Position position = {named(values[sums.size()], "place"), Value()};
+  if (next.chunk)
+    position.chunk = named(values[sums.size() + 1], "chunk");
+  return {Values(values.take_front(sums.size())), position,
+          Values(values.slice(sums.size() + next.pack().size(), others.size()))};
 }
 
 /// The word of the next stage is loaded while the group works on this one.

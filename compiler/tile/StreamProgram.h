@@ -32,8 +32,10 @@ protected:
 
   /// Where the next product is in the stream of its group.
   struct Position {
-    mlir::Value place; // in its chunk
-    mlir::Value chunk; // the cursor of that chunk in the ring of blocks
+    mlir::Value place; // in its chunk; with mma.sync among those of its group
+    mlir::Value chunk; // the cursor of that chunk in the ring of blocks; null with mma.sync
+
+    Values pack() const { return chunk ? Values{place, chunk} : Values{place}; }
   };
   /// The values that the loops of a group carry: the sums of its rows, the position of its next product, and others
   /// that its program needs.
@@ -45,7 +47,7 @@ protected:
     Values pack(mlir::ValueRange more = {}) const;
     /// The first values are those of pack(); behind them there may be more.
     Progress unpack(mlir::ValueRange values) const;
-    size_t count() const { return sums.size() + 2 + others.size(); }
+    size_t count() const { return sums.size() + next.pack().size() + others.size(); }
   };
   /// Walks the stages of a window. `slot` becomes the one behind the last stage.
   Progress walkStages(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value &slot, Progress progress);

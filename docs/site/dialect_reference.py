@@ -9,6 +9,7 @@ OP_PAGES = {
     "kernel-ops": ("Kernel ops", "SparsecKernelOps.td", "They say what a kernel computes. They know no chip."),
     "tile-ops": ("Tile ops", "SparsecTileOps.td", "They say how a kernel computes, in tiles and roles of threads."),
     "scale-ops": ("Scale ops", "SparsecScaleOps.td", "They multiply sums of fp8 products by scales."),
+    "stream-ops": ("Stream ops", "SparsecStreamOps.td", "They copy the blocks of a stream for one warp."),
     "walk-ops": ("Walk ops", "SparsecWalkOps.td", "They define walks over blocks and keys, and go over their steps."),
     "ring-ops": ("Ring ops", "SparsecRingOps.td", "They pass stages of shared memory from a producer to consumers."),
     "cut-ops": ("Cut ops", "SparsecCutOps.td", "They pass the sums of cut tiles from worker to worker."),

@@ -171,3 +171,109 @@ gpu.module @kernels {
     %next = sparsec.next %ring[%c] {step = 3} : <4, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_numbers_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    // expected-error @+1 {{expects the number of blocks to divide 32, but got 3}}
+    %numbers = sparsec.read_blocks %i : <3>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @read_blocks_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    // expected-error @+1 {{'sparsec.read_blocks' op expects to be in a role of warps}}
+    %numbers = sparsec.read_blocks %i : <2>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_blocks_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %numbers = sparsec.read_blocks %i : <2>
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      sparsec.role "x" thread(1) registers(40) {
+        // expected-error @+1 {{'sparsec.copy_blocks' op expects to be in a role of warps}}
+        sparsec.copy_blocks %w[%numbers] to %ring[%c] at(%i) : <?x?xbf16, block = 16x16>, <2>, <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_blocks_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<48, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<48, 16, bf16, strip = 32>]>
+      %numbers = sparsec.read_blocks %i : <2>
+      // expected-error @+1 {{'sparsec.copy_blocks' op expects a buffer of 'bf16' with 16 columns and a multiple of 32 rows, but got 48x16 of 'bf16'}}
+      sparsec.copy_blocks %w[%numbers] to %ring[%c] at(%i) : <?x?xbf16, block = 16x16>, <2>, <4, [!sparsec.buffer<48, 16, bf16, strip = 32>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_blocks_c2_columns attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      %numbers = sparsec.read_blocks %i : <2>
+      // expected-error @+1 {{'sparsec.copy_blocks' op expects a buffer of 'bf16' with 32 columns and a multiple of 32 rows, but got 64x16 of 'bf16'}}
+      sparsec.copy_blocks %w[%numbers] to %ring[%c] at(%i) : <?x?xbf16, block = 16x32>, <2>, <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_blocks_c2_element attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      %numbers = sparsec.read_blocks %i : <2>
+      // expected-error @+1 {{'sparsec.copy_blocks' op expects a buffer of 'f16' with 16 columns and a multiple of 32 rows, but got 64x16 of 'bf16'}}
+      sparsec.copy_blocks %w[%numbers] to %ring[%c] at(%i) : <?x?xf16, block = 16x16>, <2>, <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_blocks_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %ring = sparsec.ring : <4, [!sparsec.buffer<512, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<512, 16, bf16, strip = 32>]>
+      %numbers = sparsec.read_blocks %i : <32>
+      // expected-error @+1 {{'sparsec.copy_blocks' op expects blocks whose rows 1 threads copy, 16 bytes each}}
+      sparsec.copy_blocks %w[%numbers] to %ring[%c] at(%i) : <?x?xbf16, block = 16x16>, <32>, <4, [!sparsec.buffer<512, 16, bf16, strip = 32>]>
+    }
+  }
+}

@@ -67,8 +67,6 @@ gpu.module @warps {
       %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
       %c = sparsec.cursor %blocks : <12, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
       sparsec.copy_group if %exists {
-        // CHECK: sparsec.copy {{.*}} {index = 0 : i64, rows = array<i64: 16, 16>}
-        sparsec.copy %w[%i, %zero, %zero] to %blocks[%c] {index = 0 : i64, rows = array<i64: 16, 16>} : !sparsec.bsr<?x?xbf16, block = 16x16>, <12, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
       }
       sparsec.await_copies {outstanding = 0 : i64}
       // CHECK: sparsec.barrier {group}
@@ -83,6 +81,36 @@ gpu.module @warps {
       // CHECK: sparsec.product %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{.*}} {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>
       %sum = sparsec.product %a, %b, %none {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>, !sparsec.accumulator<16, 64> -> !sparsec.accumulator<16, 64>
       sparsec.release %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16, strip = 128>]>
+    }
+    sparsec.role "x" thread(1) registers(40) {
+    }
+  }
+}
+
+// A warp copies the blocks of a chunk. It carries the numbers of those that it copies next.
+gpu.module @blocks {
+  // CHECK-LABEL: sparsec.program @block_copies
+  sparsec.program @block_copies attributes {kernel = @k, variant = 0, alignment = 16, schedule = #warps} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <16, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %chunk = sparsec.group
+      %row = arith.constant 32 : i32
+      %c = sparsec.cursor %ring : <16, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      // CHECK: %[[BLOCKS:.*]] = sparsec.read_blocks %{{.*}} : <2>
+      %blocks = sparsec.read_blocks %chunk : <2>
+      sparsec.copy_group {
+        // CHECK: sparsec.copy_blocks %{{.*}}[%[[BLOCKS]]] to %{{.*}}[%{{.*}}] at(%{{.*}}) : <?x?xbf16, block = 16x16>, <2>,
+        sparsec.copy_blocks %w[%blocks] to %ring[%c] at(%row) : !sparsec.bsr<?x?xbf16, block = 16x16>, <2>, <16, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      }
+      %isFirst = arith.cmpi eq, %chunk, %row : i32
+      // CHECK: scf.if %{{.*}} -> (!sparsec.block_numbers<2>)
+      %next = scf.if %isFirst -> (!sparsec.block_numbers<2>) {
+        scf.yield %blocks : !sparsec.block_numbers<2>
+      } else {
+        %others = sparsec.read_blocks %row : <2>
+        scf.yield %others : !sparsec.block_numbers<2>
+      }
     }
     sparsec.role "x" thread(1) registers(40) {
     }

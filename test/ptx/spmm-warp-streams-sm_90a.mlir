@@ -6,12 +6,12 @@
 // RUN: FileCheck %s --check-prefix=ROWS < %t.ptx
 // RUN: FileCheck %s --check-prefix=F8 < %t.ptx
 
-// Twelve warps multiply. Their registers come from a warpgroup of four producers.
+// Sixteen warps multiply. Their registers come from a warpgroup of four producers.
 // CHECK: .visible .entry product_streams(
-// CHECK: .maxntid 512
-// CHECK: setmaxnreg.inc.sync.aligned.u32 152
-// A chunk of four blocks, by one warp: each thread copies 16 bytes of each.
-// CHECK-COUNT-4: cp.async.cg.shared.global
+// CHECK: .maxntid 640
+// CHECK: setmaxnreg.inc.sync.aligned.u32 112
+// A chunk of two blocks, by one warp: each thread copies twice 16 bytes of one.
+// CHECK-COUNT-2: cp.async.cg.shared.global
 // CHECK: cp.async.commit_group
 // The loop over columns is rotated. The second half of the column of X, and its products with the block.
 // CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
@@ -21,7 +21,7 @@
 // CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // CHECK: cp.async.wait_group
 // CHECK: bar.warp.sync
-// CHECK-COUNT-4: cp.async.cg.shared.global
+// CHECK-COUNT-2: cp.async.cg.shared.global
 
 // Every warp releases X, after all of its threads have read it.
 // RELEASE: .visible .entry product_streams(
@@ -40,7 +40,7 @@
 
 // Each of the four producers copies the 8 columns of a stage, in two boxes.
 // PRODUCERS: .visible .entry product_streams(
-// PRODUCERS: setmaxnreg.dec.sync.aligned.u32 40
+// PRODUCERS: setmaxnreg.dec.sync.aligned.u32 32
 // PRODUCERS-COUNT-64: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
 // PRODUCERS-NOT: cp.async.bulk.tensor.2d.shared
 // PRODUCERS: .visible .entry product(

@@ -11,7 +11,7 @@ sparsec.kernel @block32(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?
 }
 
 // CHECK-LABEL: sparsec.kernel @block16(
-// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 16, consumers_n = 1, producer_registers = 32, consumer_registers = 112, walk = streams, block_stages = 2>]
 sparsec.kernel @block16(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -19,7 +19,7 @@ sparsec.kernel @block16(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x
 
 // Where X is N x K, two CTAs share its columns.
 // CHECK-LABEL: sparsec.kernel @rows_of_k(
-// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 12, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 16, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 112, walk = streams, block_stages = 2>]
 sparsec.kernel @rows_of_k(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -56,7 +56,7 @@ sparsec.kernel @f8_block32x128(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x128>, %
 }
 
 // CHECK-LABEL: sparsec.kernel @f8_block16(
-// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 10, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 128, tile_k = 128, stages = 10, consumers_m = 16, consumers_n = 1, producer_registers = 32, consumer_registers = 112, walk = streams, block_stages = 2>]
 sparsec.kernel @f8_block16(%w: !sparsec.bsr<?x?xf8E5M2, block = 16x16>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 16x16>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -75,5 +75,14 @@ sparsec.kernel @f8_scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %s: ten
 // CHECK-NOT: planned_schedules
 sparsec.kernel @block16x32(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Twelve warps have more registers, if ptxas spills those of sixteen.
+// CHECK-LABEL: sparsec.kernel @refused(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 12, consumers_n = 1, producer_registers = 32, consumer_registers = 160, walk = streams, block_stages = 2>]
+sparsec.kernel @refused(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {sparsec.refused_planned_schedules = ["spills 8 bytes"]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

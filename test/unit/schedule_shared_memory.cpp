@@ -118,13 +118,16 @@ TEST(SharedMemory, StoreIsStagedWhereTensorStoresCanBeUsed) {
   EXPECT_EQ(sharedMemoryNeeds(wgmma128x256(), problem).stagingBytes, 0);
 }
 
-TEST(SharedMemory, WarpsThatCopyForThemselvesNeedNoBarriers) {
+TEST(SharedMemory, WarpsThatCopyForThemselvesHaveOneSlotEachWithoutBarriers) {
   Schedule streams = wgmma128x256();
   streams.walk = TileWalk::Streams;
   streams.blockStages = 3;
   EXPECT_GT(sharedMemoryNeeds(streams, problemWithBlock(32, 32)).rings.front().barriers, 0);
   streams.instruction = MatrixInstruction::MmaSync;
-  EXPECT_EQ(sharedMemoryNeeds(streams, problemWithBlock(16, 16)).rings.front().barriers, 0);
+  const RingNeeds blocks = sharedMemoryNeeds(streams, problemWithBlock(16, 16)).rings.front();
+  EXPECT_EQ(blocks.barriers, 0);
+  EXPECT_EQ(blocks.slots, streams.consumersM);
+  EXPECT_EQ(blocks.bufferBytes, std::vector<int64_t>{3 * 2 * 16 * 16 * 2}) << "three chunks of two blocks";
 }
 
 TEST(Schedule, Threads) {
