@@ -8,6 +8,7 @@
 #include "Ptx.h"
 #include "StagedStore.h"
 #include "StoreTile.h"
+#include "ampere/BlockCopies.h"
 
 #include "sparsec/launch_info.h"
 
@@ -30,6 +31,8 @@ bool BlockRows::emit(Operation &op) {
         Value position = values.one(op.getPosition());
         return values.set(op, BlockIndex(context, op.getMatrix()).column(position)), true;
       })
+      .Case([&](ReadBlocksOp read) { return emitReadBlocks(program, read), true; })
+      .Case([&](CopyBlocksOp copy) { return emitCopyBlocks(program, copy), true; })
       .Case([&](ColumnScalesOp scales) { return emitColumnScales(scales), true; })
       .Case([&](CopyScalesOp copy) { return emitCopyScales(copy), true; })
       .Case([&](StageScalesOp stage) { return emitStageScales(stage), true; })

@@ -5,7 +5,6 @@
 #include "CutTiles.h"
 #include "Ptx.h"
 #include "ampere/AmpereOps.h"
-#include "ampere/BlockCopies.h"
 #include "hopper/HopperOps.h"
 #include "hopper/Products.h"
 
@@ -258,8 +257,6 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
       .Case([&](PostOp post) { emitPost(post); })
       .Case([&](CopyOp copy) { chip->emitCopy(copy); })
-      .Case([&](ReadBlocksOp read) { emitReadBlocks(*this, read); })
-      .Case([&](CopyBlocksOp copy) { emitCopyBlocks(*this, copy); })
       .Case([&](CopyGroupOp group) { emitCopyGroup(group); })
       .Case([&](AwaitCopiesOp await) { ptx::copyAsyncWait(b, await.getOutstanding()); })
       .Case([&](SliceOp slice) { values.set(slice, tileOfCta); })
