@@ -285,8 +285,8 @@ static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruct
 }
 
 /// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
-/// consumers multiply while the third one waits. With mma.sync a block row for each of sixteen warps, or of twelve:
-/// some epilogues need more registers than sixteen warps have.
+/// consumers multiply while the third one waits. With mma.sync a block row for each of sixteen warps, or of twelve: an
+/// epilogue may need more registers than sixteen warps have.
 static std::vector<Schedule> streamSchedules(const ProblemDescription &problem) {
   constexpr int64_t rowsOfGroup = 96, rowsOfWarp = 16;
   return {streamSchedule(problem, MatrixInstruction::Wgmma, 3, rowsOfGroup),
