@@ -524,6 +524,10 @@ LogicalResult CopyOp::verify() {
   // copy_c11
   if (getClipped() && (!tensor || rank != 2 || mayGather(*this) || getMulticast() || getRows()))
     return emitOpError("expects to be clipped only where it brings all rows of a matrix by tma, to one CTA");
+  // copy_c12
+  auto role = (*this)->getParentOfType<RoleOp>();
+  if (role && role.getUnit() == RoleUnit::warp && !mayGather(*this))
+    return emitOpError("expects to be in a role of one thread, because it is by tma");
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)

@@ -584,13 +584,13 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     A `clipped` copy leaves out the rows beyond the tensor, which then keep what they had, and brings no bytes for them.
     `evict_first` rows are read once: what a tensor map brings of them is the first to leave L2 for other data.
 
-    The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. Beside other
-    roles, the threads of one warp share it. A buffer of A with n times the columns of a block takes n blocks that
-    follow one another in the list, of which the last ones may be beyond the end; there are then n `block_columns`. By
-    tma each of them has a strip. A role of warps that is alone can also gather the depth of a buffer of A or of X from
-    several places. With `parts` the dimension `part_dimension` of the buffer has equal
-    parts: the first begins at the coordinate, the others at `parts`. The blocks of a transposed matrix do not follow
-    one another: those behind the first are `parts` of dimension 0.
+    The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. In a
+    program with slices, the threads of one warp share it. A buffer of A with n times the columns of a block takes n
+    blocks that follow one another in the list, of which the last ones may be beyond the end; there are then n
+    `block_columns`. By tma each of them has a strip. A role of warps that is alone can also gather the depth of a
+    buffer of A or of X from several places. With `parts` the dimension `part_dimension` of the buffer has equal parts:
+    the first begins at the coordinate, the others at `parts`. The blocks of a transposed matrix do not follow one
+    another: those behind the first are `parts` of dimension 0.
 
     With `lines` a block whose rows have 64 or 32 bytes is copied as lines of 128 bytes, two or four rows each, which
     takes fewer requests to memory. In the swizzle of 128 bytes, row r is then where row r ^ (r / 8 mod 2) or

@@ -167,7 +167,7 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
       });
 }
 
-int64_t ProgramEmitter::threadsOfCopy() { return warpsShareCopies() ? threadsOfWarps(context.schedule) : warpLanes; }
+int64_t ProgramEmitter::threadsOfCopy() { return hasSlices() ? warpLanes : threadsOfWarps(context.schedule); }
 
 /// Roles of one thread compute their number in their warpgroup.
 int64_t ProgramEmitter::threadsOfGroup(RoleOp role) {

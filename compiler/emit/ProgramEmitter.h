@@ -35,8 +35,8 @@ public:
   void barrierOfTile(RoleOp role, int64_t firstBarrier);
   /// The number of this group among those of the role in all tiles of the CTA.
   mlir::Value groupOfCta(RoleOp role) { return b.add(b.mul(tileOfCta, int64_t(role.getCount())), group); }
-  // The threads that share a copy: those of a role of warps, or beside other roles and in slices those of a warp.
-  mlir::Value threadOfCopy() { return warpsShareCopies() ? context.thread : threadInGroup; }
+  // The threads that share a copy: those of a role of warps, or in slices those of a warp.
+  mlir::Value threadOfCopy() { return hasSlices() ? threadInGroup : context.thread; }
   int64_t threadsOfCopy();
   /// Lets the kernel behind this one start when all CTAs have come here or have ended. It then finds room on all
   /// SMs: where it starts earlier, its CTAs crowd on those that are free first.
@@ -105,7 +105,6 @@ private:
   mlir::Value readIssuer(int64_t offset) { return ptx::loadRelaxed(b, b.byteOffset(context.sharedMemory, offset)); }
   void setIssuer(int64_t offset, mlir::Value issuer);
   bool hasSlices() { return int64_t(context.schedule.getSlices()) > 1; }
-  bool warpsShareCopies() { return isOnlyRole && !hasSlices(); }
   /// The shared memory of a tile or slice of the CTA.
   mlir::Value sharedMemoryOf(mlir::Value number);
   mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }

@@ -146,12 +146,13 @@ int64_t sparsec::promotedColumns(const Schedule &schedule, bool hasXScale) {
 StreamShape sparsec::streamShape(const Schedule &schedule, int64_t blockColumns) {
   constexpr int64_t usualProducts = 4, productsOfWarp = 2;
   const int64_t rows = productRows(schedule.instruction), rowsOfConsumer = schedule.tileM / schedule.consumersM;
-  // Long blocks come with no more of them than a column has, so that shared memory has room for three chunks. Those of
-  // warps are short, so that X has room for five stages, and a warp with few products copies little beside them.
-  int64_t products = blockColumns > rows ? std::min(rowsOfConsumer / rows, usualProducts) : usualProducts;
+  // A warp waits for its own copies alone, without barriers. Its chunks are short, so that X has room for five stages.
   if (copiesOwnBlocks(schedule))
-    products = productsOfWarp;
-  return {rows, rowsOfConsumer, schedule.tileK / blockColumns, products};
+    return {
+        rows, rowsOfConsumer, schedule.tileK / blockColumns, productsOfWarp, 1, productsOfWarp * schedule.blockStages};
+  // Long blocks come with no more of them than a column has, so that shared memory has room for three chunks.
+  const int64_t products = blockColumns > rows ? std::min(rowsOfConsumer / rows, usualProducts) : usualProducts;
+  return {rows, rowsOfConsumer, schedule.tileK / blockColumns, products, schedule.blockStages, products};
 }
 
 int64_t sparsec::ctasOfWindow(const Schedule &schedule) {

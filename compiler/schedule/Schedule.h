@@ -159,6 +159,8 @@ struct StreamShape {
   int64_t consumerRows;                         ///< rows of the tile that a consumer has
   int64_t stageColumns;                         ///< block columns of the window in a stage of X
   int64_t chunkProducts;                        ///< products whose blocks come together: those of a column or more
+  int64_t slots;                                ///< of a consumer in the ring of blocks: warps have one for all chunks
+  int64_t slotProducts;                         ///< products whose blocks have room in a slot
 
   int64_t productsOfColumn() const { return consumerRows / productRows; }
 };

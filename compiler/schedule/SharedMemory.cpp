@@ -111,12 +111,10 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     break;
   case TileWalk::Streams: {
     StreamShape shape = streamShape(schedule, problem.blockColumns);
-    int64_t chunk = shape.chunkProducts * shape.productRows * problem.blockColumns * elementBytes;
-    needs.rings = {ring(schedule.consumersM * schedule.blockStages, {chunk}), ring(schedule.stages, {tileOfX})};
-    if (copiesOwnBlocks(schedule)) {
-      needs.rings.front() = ring(schedule.consumersM, {chunk * schedule.blockStages});
+    int64_t slot = shape.slotProducts * shape.productRows * problem.blockColumns * elementBytes;
+    needs.rings = {ring(schedule.consumersM * shape.slots, {slot}), ring(schedule.stages, {tileOfX})};
+    if (copiesOwnBlocks(schedule))
       needs.rings.front().barriers = 0;
-    }
     break;
   }
   }

@@ -26,12 +26,7 @@ int64_t bytesOf(Type type) {
 }
 
 /// Whether a ring is for the copies of a warp to itself.
-bool isOfWarps(RingOp ring) {
-  return llvm::any_of(ring->getUsers(), [](Operation *user) {
-    auto role = user->getParentOfType<RoleOp>();
-    return isa<CopyOp, CopyBlocksOp>(user) && role && role.getUnit() == RoleUnit::warp;
-  });
-}
+bool isOfWarps(RingOp ring) { return llvm::any_of(ring->getUsers(), llvm::IsaPred<CopyBlocksOp>); }
 
 /// A ring between roles has barriers.
 RingNeeds needsOf(RingOp ring, bool isBetweenRoles) {

@@ -46,6 +46,19 @@ private:
   Value viewOfColumn(ImplicitLocOpBuilder &b, int64_t column);
   Position takeBlockInFlight(ImplicitLocOpBuilder &b, const Position &next, Value &sum);
 
+  /// The numbers of the blocks of a chunk.
+  Values readBlocks(ImplicitLocOpBuilder &b, Value chunk) {
+    return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
+  }
+  /// The cursors of a group's first chunk, and of the chunk behind another one. Slot s belongs to group s mod groups.
+  Value firstChunk(ImplicitLocOpBuilder &b, Value group) { return CursorOp::create(b, blockRing, group); }
+  Value chunkBehind(ImplicitLocOpBuilder &b, Value chunk) {
+    return NextOp::create(b, blockRing, chunk, /*step=*/groups());
+  }
+  /// Whether a place is behind those of a chunk.
+  Value isBehind(ImplicitLocOpBuilder &b, Value place) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, i32(b, shape.chunkProducts));
+  }
   /// The place of a group between tiles: it has no chunk. As an unsigned number, it is behind all places of a chunk.
   static constexpr int64_t noPlace = -1;
   /// The cursor of the slot that a chunk before the group's first one would have.

@@ -65,8 +65,8 @@ private:
   /// Chunks whose copies start before the first product. When a chunk begins, all blocks of the one before it are in
   /// registers: the copies then take its places.
   int64_t chunksAhead() { return schedule.getBlockStages() - 1; }
-  /// A slot of the ring of blocks has so many places for the blocks of a group, which it takes in turn.
-  int64_t places() { return schedule.getBlockStages() * shape.chunkProducts; }
+  /// The slot of a group has so many places for blocks, which the group takes in turn.
+  int64_t places() { return shape.slotProducts; }
   Value placeBehind(ImplicitLocOpBuilder &b, Value place, int64_t count);
 
   Range chunks; // of the tile

@@ -22,16 +22,13 @@ void StreamProgram::makeRings(ImplicitLocOpBuilder &b, IntegerAttr releasesOfBlo
                                 : bufferOf(schedule, shape.stageColumns * rowsOfColumn(),
                                            isTransposed() ? depth() : columns(), elementOfX());
   cast<ProgramOp>(b.getInsertionBlock()->getParentOp()).setAdjacentColumns(areColumnsAdjacent());
-  // A warp needs no barriers for its chunks, which then share a slot.
-  const int64_t slotsOfGroup = isOfWarps() ? 1 : schedule.getBlockStages();
-  const int64_t products = shape.chunkProducts * schedule.getBlockStages() / slotsOfGroup;
-  Type blocks = matrix.getTransposed() ? bufferOf(schedule, products * depth(), shape.productRows, elementType())
-                                       : bufferOf(schedule, products * shape.productRows, depth(), elementType());
-  blockRing = makeRing("block_ring", groups() * slotsOfGroup, blocks, releasesOfBlocks);
+  Type blocks = matrix.getTransposed()
+                    ? bufferOf(schedule, shape.slotProducts * depth(), shape.productRows, elementType())
+                    : bufferOf(schedule, shape.slotProducts * shape.productRows, depth(), elementType());
+  blockRing = makeRing("block_ring", groups() * shape.slots, blocks, releasesOfBlocks);
   columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
 }
 
-/// Part `number` of a section whose parts have `count` entries each.
 StreamProgram::Values StreamProgram::readEntries(ImplicitLocOpBuilder &b, PlanSection section, Value number,
                                                  int64_t count) {
   Values entries;
@@ -64,12 +61,11 @@ void StreamProgram::buildColumnProducer(ImplicitLocOpBuilder &b, int64_t produce
     b.setInsertionPointToStart(loop.getBody());
     Value stage = loop.getInductionVar();
     Value slot = named(CursorOp::create(b, columnRing, add(b, before, stage)), "slot");
-    Values next;
-    if (count == 1)
-      next = readColumns(add(b, stage, count));
+    auto readNext = [&] { return readColumns(add(b, stage, count)); };
+    Values next = count == 1 ? readNext() : Values();
     copyColumns(b, tile, slot, loop.getRegionIterArgs());
     if (count > 1)
-      next = readColumns(add(b, stage, count));
+      next = readNext();
     scf::YieldOp::create(b, next);
     b.setInsertionPointAfter(loop);
     return Values{add(b, before, stages.end)};
@@ -95,10 +91,6 @@ Value StreamProgram::entryOf(ImplicitLocOpBuilder &b, Value number, Value groupO
   if (cluster == 1)
     return entry;
   return add(b, entry, multiply(b, ClusterRankOp::create(b), groups()));
-}
-
-Value StreamProgram::isBehind(ImplicitLocOpBuilder &b, Value place) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, i32(b, shape.chunkProducts));
 }
 
 Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value place) {

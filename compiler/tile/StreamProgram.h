@@ -25,10 +25,8 @@ protected:
   void makeRings(mlir::ImplicitLocOpBuilder &b, mlir::IntegerAttr releasesOfBlocks);
   /// The roles "x". Several producers take turns with the stages.
   void makeColumnProducers(mlir::ImplicitLocOpBuilder &b, int64_t count);
-  /// The numbers of the blocks of a chunk.
-  Values readBlocks(mlir::ImplicitLocOpBuilder &b, mlir::Value chunk) {
-    return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
-  }
+  /// Part `number` of a section whose parts have `count` entries each.
+  Values readEntries(mlir::ImplicitLocOpBuilder &b, PlanSection section, mlir::Value number, int64_t count);
 
   /// Where the next product is in the stream of its group.
   struct Position {
@@ -80,15 +78,6 @@ protected:
   int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
   /// The same for the blocks of a product.
   int64_t rowsOfBlock() { return matrix.getTransposed() ? depth() : shape.productRows; }
-  /// The cursors of a group's first chunk, and of the chunk behind another one. Slot s belongs to group s mod groups.
-  mlir::Value firstChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value group) {
-    return CursorOp::create(b, blockRing, group);
-  }
-  mlir::Value chunkBehind(mlir::ImplicitLocOpBuilder &b, mlir::Value chunk) {
-    return NextOp::create(b, blockRing, chunk, /*step=*/groups());
-  }
-  /// Whether a place is behind those of a chunk.
-  mlir::Value isBehind(mlir::ImplicitLocOpBuilder &b, mlir::Value place);
   /// The part of a slot with the blocks of the product at a place of it.
   mlir::Value viewOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value place);
 
@@ -97,7 +86,6 @@ protected:
   mlir::Value group; // of the consumer role
 
 private:
-  Values readEntries(mlir::ImplicitLocOpBuilder &b, PlanSection section, mlir::Value number, int64_t count);
   void buildColumnProducer(mlir::ImplicitLocOpBuilder &b, int64_t producer, int64_t count);
   void copyColumns(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value slot, mlir::ValueRange stageColumns);
 };

@@ -277,3 +277,18 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c12 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    sparsec.role "consumer" warp(4) registers(152) {
+      %i = arith.constant 0 : i32
+      %c = sparsec.cursor %ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+      // expected-error @+1 {{'sparsec.copy' op expects to be in a role of one thread, because it is by tma}}
+      sparsec.copy %w[%i, %i, %i] to %ring[%c] {index = 0 : i64, rows = array<i64: 16, 16>} : !sparsec.bsr<?x?xbf16, block = 16x16>, <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>
+    }
+  }
+}

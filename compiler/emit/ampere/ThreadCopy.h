@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec.copy by all threads of a CTA, or of a warp beside other roles. They copy a vector of 16 bytes at a time: by
+// sparsec.copy by all threads of a CTA, or by the warp of a slice. They copy a vector of 16 bytes at a time: by
 // cp.async where the operands are aligned, element by element where they are not. A copy whose elements all exist, as
 // nearly all do, skips the checks.
 
