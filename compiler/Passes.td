@@ -25,18 +25,19 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
     `sparsec.kernel`. Writes `planned_schedules` too, where the operation has variants that need sections of a plan,
-    and `narrow_schedules`, where it has variants for few columns. Writes `packed_schedules` and `packed_block`, where a
-    plan can pack small blocks in larger ones. A `schedule` that is already there wins and is only checked. Without
-    `planned_schedules`, `narrow_schedules` or `packed_schedules` beside it, the kernel gets none of these. Refuses a
-    schedule that does not fit the chip. A remark for each kernel is a table of the candidates with their cost or the
-    limit they break. A row of `schedule-table` with the kernel's chip and problem has precedence over the candidates.
+    `narrow_schedules`, where it has variants for few columns, and `split_schedules`, where a variant splits K of few
+    tiles. Writes `packed_schedules` and `packed_block`, where a plan can pack small blocks in larger ones. A `schedule`
+    that is already there wins and is only checked. Without `planned_schedules`, `narrow_schedules`, `split_schedules`
+    or `packed_schedules` beside it, the kernel gets none of these. Refuses a schedule that does not fit the chip. A
+    remark for each kernel is a table of the candidates with their cost or the limit they break. A row of
+    `schedule-table` with the kernel's chip and problem has precedence over the candidates.
     The host has one schedule for each kernel op, in place of all that are there.
 
     `sparsec.refused_schedules`, `sparsec.refused_fallback_schedules`, `sparsec.refused_planned_schedules`,
-    `sparsec.refused_narrow_schedules` and `sparsec.refused_packed_schedules` on a kernel say why ptxas refused the
-    candidates that were tried before, a string each. Those of narrow schedules say which ones were refused, as the
-    verbose output names them. The next candidate is taken, the other narrow ones, or none of the packed ones, and the
-    attributes go.
+    `sparsec.refused_narrow_schedules`, `sparsec.refused_split_schedules` and `sparsec.refused_packed_schedules` on a
+    kernel say why ptxas refused the candidates that were tried before, a string each. Those of narrow schedules say
+    which ones were refused, as the verbose output names them. The next candidate is taken, the other narrow ones, or
+    none of the packed or split ones, and the attributes go.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }

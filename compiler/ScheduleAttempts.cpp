@@ -11,12 +11,12 @@ using namespace mlir;
 using namespace sparsec;
 
 /// The attributes of a kernel that belong to its variants: those of a schedule, and of what has been refused.
-static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule", "planned_schedules",
-                                                       "narrow_schedules", "packed_schedules"};
-static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute,
-                                                      refusedPlannedSchedulesAttribute, refusedNarrowSchedulesAttribute,
-                                                      refusedPackedSchedulesAttribute};
-static constexpr size_t plannedAttribute = 2, narrowAttribute = 3, packedAttribute = 4;
+static constexpr StringLiteral scheduleAttributes[] = {"schedule",         "fallback_schedule", "planned_schedules",
+                                                       "narrow_schedules", "packed_schedules",  "split_schedules"};
+static constexpr StringLiteral refusedAttributes[] = {
+    refusedSchedulesAttribute,       refusedFallbackSchedulesAttribute, refusedPlannedSchedulesAttribute,
+    refusedNarrowSchedulesAttribute, refusedPackedSchedulesAttribute,   refusedSplitSchedulesAttribute};
+static constexpr size_t plannedAttribute = 2, narrowAttribute = 3, packedAttribute = 4, splitAttribute = 5;
 
 using Visit = llvm::function_ref<void(StringRef kernel, size_t attribute, const sparsec_variant_info_t &variant,
                                       Records<sparsec_stage_info_t> stages)>;
@@ -28,8 +28,9 @@ static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
   for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(info))
     for (uint32_t number = 0, unplanned = 0; number < kernel.variant_count; ++number) {
       const sparsec_variant_info_t &variant = variants[kernel.variant_first + number];
-      size_t attribute = variant.most_panels != 0         ? narrowAttribute
-                         : variant.packed_block_rows != 0 ? packedAttribute
+      size_t attribute = variant.most_panels != 0                                   ? narrowAttribute
+                         : variant.packed_block_rows != 0                           ? packedAttribute
+                         : variant.part_keys != 0 && variant.required_sections != 0 ? splitAttribute
                          : variant.part_keys != 0 || (variant.required_sections & 1u << SPARSEC_PLAN_CUT_TILES) != 0
                              ? 0 // the schedule of the variant for whole tiles
                          : variant.required_sections != 0 ? plannedAttribute

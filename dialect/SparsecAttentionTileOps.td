@@ -194,10 +194,10 @@ def Sparsec_PackedTileOp : Sparsec_Op<"packed_tile", [Pure, Sparsec_NamesResults
 }
 
 def Sparsec_TilePartOp : Sparsec_Op<"tile_part", [Pure, Sparsec_NamesResults]> {
-  let summary = "The panel of a tile, the part of its keys, and the number of parts.";
+  let summary = "The panel of a tile, the part of its K or of its keys, and the number of parts.";
   let description = [{
-    A launch of a `split` program shares out the keys of every tile, so that few tiles have work for all SMs. Each part
-    is a tile of the grid: the parts of a panel follow one another.
+    A launch of a `split` program shares out K, or the keys, of every tile, so that few tiles have work for all SMs.
+    Each part is a tile of the grid: the parts of a panel follow one another.
 
     ```mlir
     %panel, %part, %parts = sparsec.tile_part %block

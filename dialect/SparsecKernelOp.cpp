@@ -207,6 +207,22 @@ static LogicalResult verifyNarrowSchedules(KernelOp kernel) {
   return success();
 }
 
+/// kernel_c17: join_parts adds the sums of one accumulator, of 64 columns.
+static LogicalResult verifySplitSchedules(KernelOp kernel) {
+  ArrayAttr split = kernel.getSplitSchedulesAttr();
+  if (!split)
+    return success();
+  if (!isa<SpmmOp>(kernel.getAnchor()))
+    return kernel.emitOpError("expects split_schedules for sparsec.spmm only");
+  constexpr int64_t columns = 64;
+  for (auto schedule : split.getAsRange<ScheduleAttr>())
+    if (schedule.getWalk() != Walk::streams || schedule.getInstruction() != Instruction::mma_sync ||
+        schedule.getTileN() != columns)
+      return kernel.emitOpError("expects split_schedules with walk = streams, instruction = mma_sync and tile_n = ")
+             << columns << ", but got " << schedule;
+  return success();
+}
+
 /// kernel_c16
 static LogicalResult verifyPackedSchedules(KernelOp kernel) {
   std::optional<ArrayRef<int64_t>> block = kernel.getPackedBlock();
@@ -278,7 +294,8 @@ LogicalResult KernelOp::verifyRegions() {
   for (Operation &op : block)
     if (failed(verifyAttributes(&op)))
       return failure();
-  if (failed(verifyWalks(*this)) || failed(verifyNarrowSchedules(*this)) || failed(verifyPackedSchedules(*this)))
+  if (failed(verifyWalks(*this)) || failed(verifyNarrowSchedules(*this)) || failed(verifyPackedSchedules(*this)) ||
+      failed(verifySplitSchedules(*this)))
     return failure();
   // kernel_c2
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))

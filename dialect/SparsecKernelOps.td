@@ -39,10 +39,12 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     - `planned_schedules`: other ways, for launches whose plan has the sections that they need, in order of preference.
     - `narrow_schedules`: other ways, for launches whose width N fits in one tile, by `tile_n`, the
       least first. The first one that takes a call counts.
+    - `split_schedules`: other ways, for launches whose plan has the sections that they need, and whose tiles are so few
+      that they split K into parts.
     - `packed_schedules`: other ways, for launches with packed values, in order of preference. They are schedules of the
       kernel whose matrix has blocks of `packed_block` (rows, columns) in place of its own.
 
-    Constraints: `kernel_c1` to `kernel_c16`.
+    Constraints: `kernel_c1` to `kernel_c17`.
 
     ```mlir
     sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
@@ -60,6 +62,7 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     OptionalAttr<Sparsec_ScheduleAttr>:$fallback_schedule,
     OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$planned_schedules,
     OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$narrow_schedules,
+    OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$split_schedules,
     OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$packed_schedules,
     OptionalAttr<DenseI64ArrayAttr>:$packed_block,
     OptionalAttr<DictArrayAttr>:$arg_attrs,

@@ -43,6 +43,33 @@ LogicalResult CopyBlocksOp::verify() {
   return success();
 }
 
+void CountProductsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getCount(), "count"); }
+
+LogicalResult CountProductsOp::verify() {
+  // count_products_c1
+  if (failed(expectWarps(*this)))
+    return failure();
+  // count_products_c2
+  if (getWords() >= 1)
+    return success();
+  return emitOpError("expects words to be at least 1, but got ") << getWords();
+}
+
+void JoinPartsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getTotal(), "total");
+  setName(getIsLast(), "is_last");
+}
+
+LogicalResult JoinPartsOp::verify() {
+  // join_parts_c1
+  if (failed(expectWarps(*this)))
+    return failure();
+  // join_parts_c2
+  if ((*this)->getParentOfType<ProgramOp>().getSplit())
+    return success();
+  return emitOpError("expects to be in a program that is split");
+}
+
 LogicalResult BlockNumbersType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
   // block_numbers_c1
   constexpr int64_t lanes = 32;

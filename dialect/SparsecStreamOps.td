@@ -40,4 +40,40 @@ def Sparsec_CopyBlocksOp : Sparsec_Op<"copy_blocks", []> {
   let hasVerifier = 1;
 }
 
+def Sparsec_CountProductsOp : Sparsec_Op<"count_products", [Pure, Sparsec_NamesResults]> {
+  let summary = "The number of products of a group of consumers in the stages from one to another, which is left out.";
+  let description = [{
+    These are the bits of its words of the plan (SPARSEC_PLAN_STAGE_PRODUCTS). A stage has `words` words, of which
+    number `word` is that of the group.
+
+    ```mlir
+    %count = sparsec.count_products %first to %stage of %word {words = 16 : i64}
+    ```
+  }];
+  let arguments = (ins I32:$first, I32:$end, I32:$word, I64Attr:$words);
+  let results = (outs I32:$count);
+  let assemblyFormat = "$first `to` $end `of` $word attr-dict";
+  let hasVerifier = 1;
+}
+
+def Sparsec_JoinPartsOp : Sparsec_Op<"join_parts", [
+    TypesMatchWith<"the total has the type of the sum", "sum", "total", "$_self">, Sparsec_NamesResults
+  ]> {
+  let summary = "Joins the sums of the parts of a tile, in the group that comes last.";
+  let description = [{
+    For a `split` program of a product, where each part of K is a tile of the grid (`sparsec.tile_part`); `panel` is
+    that of the grid. A group writes its sums to memory of the launch. Of the groups that have the same number in all
+    parts of a tile, the one that comes last gets the sums of all parts, added in the order of the parts: the result
+    does not depend on which group comes last. The other groups get sums that nobody may use.
+
+    ```mlir
+    %total, %is_last = sparsec.join_parts %sum of %tile_row, %panel : !sparsec.accumulator<16, 64>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$sum, I32:$tile_row, I32:$panel);
+  let results = (outs Sparsec_AccumulatorType:$total, I1:$is_last);
+  let assemblyFormat = "$sum `of` $tile_row `,` $panel attr-dict `:` type($sum)";
+  let hasVerifier = 1;
+}
+
 #endif // SPARSEC_STREAM_OPS_TD

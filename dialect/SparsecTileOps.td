@@ -38,10 +38,11 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
     row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. With
     `most_tiles_per_sm` calls with more panels run it too, if they have at most so many tiles for each multiprocessor. A
-    program of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. A
-    program that is `cut` runs the tiles of a plan that cuts some of them along K, or in attention along the keys. One
-    with `adjacent_columns` needs a plan by streams whose stages have adjacent block columns. The matrix of a program
-    that is `packed` has the packed blocks of a plan, which are larger than those of the kernel's argument.
+    program that is `split` has tiles for parts of K or of the keys. In attention another machine kernel merges their
+    results, and in a product `sparsec.join_parts` adds their sums. A program that is `cut` runs the tiles of a plan
+    that cuts some of them along K, or in attention along the keys. One with `adjacent_columns` needs a plan by streams
+    whose stages have adjacent block columns. The matrix of a program that is `packed` has the packed blocks of a plan,
+    which are larger than those of the kernel's argument.
     `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
 
     Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by

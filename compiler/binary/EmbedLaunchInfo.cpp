@@ -228,6 +228,7 @@ private:
   void addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const;
   LogicalResult addMerge(VariantRecord &variant) const;
   bool isPacked() const { return stored.rows != 0; }
+  bool isProduct() const { return kernel.operation.kind == SPARSEC_OPERATION_SPMM; }
 
   const Family &family;
   const KernelRecord &kernel;
@@ -317,13 +318,25 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   addWorkspaces(function, *stage, variant);
   variant.stages.push_back(std::move(*stage));
   variant.planCosts = std::move(*planCosts);
-  if (isSplit && failed(addMerge(variant)))
+  if (isSplit && isProduct()) {
+    variant.info.part_keys = leastPartDepth;
+    variant.info.least_narrow_blocks = family.leastNarrowBlocks();
+  } else if (isSplit && failed(addMerge(variant))) {
     return failure();
+  }
   return variant;
 }
 
+/// The tiles of a stage, with their parts.
+static std::vector<sparsec_extent_info_t> tilesOf(const StageRecord &stage) {
+  std::vector<sparsec_extent_info_t> all = stage.rows;
+  all.insert(all.end(), stage.panels.begin(), stage.panels.end());
+  return all;
+}
+
 /// The workspaces of a machine kernel, as those of its variant: the stages of a variant share workspaces that are
-/// alike. Scratch memory has an element for every row of Q and part of the keys, the others one or one for every CTA.
+/// alike. Scratch memory has an element for every tile of a product, or for every row of Q and part of the keys, the
+/// others one or one for every CTA.
 void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const {
   auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces");
   if (!workspaces)
@@ -340,7 +353,9 @@ void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &sta
       continue;
     uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
     variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
-    if (isScratch)
+    if (isScratch && isProduct())
+      variant.workspaces.back().extents = tilesOf(stage);
+    else if (isScratch)
       variant.workspaces.back().extents = {view.tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1),
                                            view.tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1),
                                            view.tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1), partsOfTile};

@@ -5,6 +5,7 @@
 #include "BlockIndex.h"
 #include "BlockWalk.h"
 #include "CutTiles.h"
+#include "PartSums.h"
 #include "Ptx.h"
 #include "StagedStore.h"
 #include "StoreTile.h"
@@ -38,6 +39,9 @@ bool BlockRows::emit(Operation &op) {
       .Case([&](StageScalesOp stage) { return emitStageScales(stage), true; })
       .Case([&](StagedScalesOp scales) { return emitStagedScales(scales), true; })
       .Case([&](RowScalesOp scales) { return emitRowScales(scales), true; })
+      .Case([&](TilePartOp part) { return emitTilePart(context, values, part), true; })
+      .Case([&](CountProductsOp count) { return emitCountProducts(program, count), true; })
+      .Case([&](JoinPartsOp join) { return emitJoinParts(program, join), true; })
       .Case([&](StoreOp store) { return emitStore(store), true; })
       .Case([&](WriteSumsOp write) { return writeSums(context, write, values.sums(write.getAccumulator())), true; })
       .Case([&](ReleaseSumsOp release) { return releaseSums(context, release), true; })

@@ -172,7 +172,7 @@ void emitProgram(ProgramOp program) {
 
   if (isFirstWithoutJointRows(program))
     emitAuxiliaries(program);
-  if (program.getSplit())
+  if (program.getSplit() && !multipliesDense(program))
     emitPartMerge(program);
   if (program.getPacked() && !hasAuxiliary(program, AuxiliaryKind::pack_blocks))
     emitPackBlocks(program);

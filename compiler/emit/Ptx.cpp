@@ -473,6 +473,11 @@ Value ptx::fetchIncrement(KernelBuilder &b, Value counter, Value last) {
   return inlineAsm(b, b.i32Type(), {counter, last}, "atom.global.inc.u32 $0, [$1], $2;", "=r,l,r", Effects::memory);
 }
 
+Value ptx::countToLast(KernelBuilder &b, Value counter, Value last) {
+  return inlineAsm(b, b.i32Type(), {counter, last}, "atom.acq_rel.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r",
+                   Effects::memory);
+}
+
 Value ptx::opaque(KernelBuilder &b, Value value) {
   return inlineAsm(b, value.getType(), {value}, "mov.u32 $0, $1;", "=r,0", Effects::memory);
 }

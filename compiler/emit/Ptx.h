@@ -192,6 +192,9 @@ void maximumInto(KernelBuilder &b, Value pointer, Value value);
 /// The value of a counter in global memory, which becomes one more, or zero where it was `last` (atom.global.inc).
 Value fetchIncrement(KernelBuilder &b, Value counter, Value last);
 
+/// The same, and the writes of those that came before are visible to the last one (atom.acq_rel.gpu, 9.7.13.5).
+Value countToLast(KernelBuilder &b, Value counter, Value last);
+
 /// The same value, but the optimizer cannot see through: keeps a shared-memory base in a register instead of
 /// computing it again in every iteration.
 Value opaque(KernelBuilder &b, Value value);

@@ -5,6 +5,7 @@
 #include "CutTiles.h"
 #include "JointWalk.h"
 #include "KeyWalk.h"
+#include "PartSums.h"
 #include "RowStore.h"
 #include "ScaleRows.h"
 #include "Sequences.h"
@@ -19,7 +20,7 @@ static constexpr int64_t rowsOfWarp = 16;
 
 bool SoftmaxSteps::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
-      .Case([&](TilePartOp op) { return emitTilePart(op), true; })
+      .Case([&](TilePartOp op) { return emitTilePart(context, values, op), true; })
       .Case([&](QueryTileOp op) { return emitQueryTile(op), true; })
       .Case([&](PackedTileOp op) { return values.assign(op.getResults(), emitPackedTile(context, values, op)), true; })
       .Case([&](SequenceOp op) { return values.assign(op.getResults(), emitSequence(context, values, op)), true; })
@@ -55,12 +56,6 @@ bool SoftmaxSteps::emit(Operation &op) {
 //===----------------------------------------------------------------------===//
 // Tiles and keys
 //===----------------------------------------------------------------------===//
-
-void SoftmaxSteps::emitTilePart(TilePartOp op) {
-  Value tilePanel = values.one(op.getTilePanel()), parts = context.parameters.get(ParameterKind::parts);
-  Value panel = b.divide(tilePanel, parts);
-  values.assign(op.getResults(), {panel, b.sub(tilePanel, b.mul(panel, parts)), parts});
-}
 
 void SoftmaxSteps::emitQueryTile(QueryTileOp op) {
   Value panel = values.one(op.getPanel()), block = panel;

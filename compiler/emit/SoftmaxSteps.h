@@ -17,7 +17,6 @@ public:
   bool emit(mlir::Operation &op) override;
 
 private:
-  void emitTilePart(TilePartOp op);
   void emitQueryTile(QueryTileOp op);
   void emitKeyLists(KeyListsOp op);
   void emitKeyWalk(KeyWalkOp op);

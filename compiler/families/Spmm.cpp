@@ -68,6 +68,9 @@ public:
 private:
   std::vector<Schedule> planned() const override { return plannedSchedules(description, chip); }
   std::vector<Schedule> narrow() const override { return narrowSchedules(description, chip); }
+  std::vector<Schedule> splitBeside(const Schedule &planned) const override {
+    return splitSchedules(planned, description, chip);
+  }
   std::optional<PackedBlock> packed() const override { return packedBlock(description); }
   std::vector<Schedule> packedWith(PackedBlock block) const override {
     return packedSchedules(withPackedBlocks(description, block), chip);
@@ -94,6 +97,8 @@ public:
             std::min<int64_t>(matrix.getBlockColumns(), SPARSEC_X_SCALE_DEPTH)};
   }
   std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) const override;
+  /// Measured on an H200, in bf16 and fp8 (bench/notes/small-widths-rows.md).
+  uint32_t leastNarrowBlocks() const override { return 17000; }
   bool hasRowsOfResultColumns(KernelOp kernel) const override { return opOf(kernel).getXLayout() == DenseLayout::kn; }
   bool mayCutTiles(KernelOp kernel) const override;
   TypedValue<BsrType> packedMatrix(KernelOp kernel) const override { return opOf(kernel).getMatrix(); }

@@ -313,6 +313,22 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   return fitting;
 }
 
+/// Tiles of 64 columns: a tile for few columns has no products that nobody needs, and more columns have more tiles. Few
+/// tiles read each block once, from memory and not from L2, so that more blocks have to be on their way.
+std::vector<Schedule> sparsec::splitSchedules(const Schedule &planned, const ProblemDescription &problem,
+                                              const Chip &chip) {
+  constexpr int64_t mostStages = 8, leastStages = 3, blockStages = 4;
+  if (!copiesOwnBlocks(planned))
+    return {};
+  Schedule schedule = planned;
+  schedule.tileN = StreamShape::columnsOfPart;
+  schedule.blockStages = blockStages;
+  chooseStages(schedule, problem, chip, leastStages, mostStages);
+  if (!checkFit(schedule, problem, chip, Origin::HandWritten).ok())
+    return {};
+  return {schedule};
+}
+
 /// Halves `most` until a stage of this depth has whole blocks or cuts one into chunks. Returns 0 if no depth does.
 static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstructionInfo &info, int64_t most) {
   int64_t columns = problem.blockColumns, depth = most;

@@ -17,6 +17,7 @@ void sparsec::setHostSchedule(KernelOp kernel) {
   kernel.removeFallbackScheduleAttr();
   kernel.removePlannedSchedulesAttr();
   kernel.removeNarrowSchedulesAttr();
+  kernel.removeSplitSchedulesAttr();
   kernel.removePackedSchedulesAttr();
   kernel.removePackedBlockAttr();
 }

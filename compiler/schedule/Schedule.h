@@ -186,6 +186,9 @@ bool widensF8(const Schedule &schedule);
 /// Whether consumers copy blocks for themselves, while a producer copies X.
 bool copiesOwnBlocks(const Schedule &schedule);
 
+/// The K of the smallest part in which a launch splits that of the tiles of a product.
+inline constexpr int64_t leastPartDepth = 512;
+
 } // namespace sparsec
 
 #endif // SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H

@@ -17,6 +17,7 @@ namespace sparsec {
 inline constexpr llvm::StringLiteral refusedSchedulesAttribute = "sparsec.refused_schedules";
 inline constexpr llvm::StringLiteral refusedFallbackSchedulesAttribute = "sparsec.refused_fallback_schedules";
 inline constexpr llvm::StringLiteral refusedPlannedSchedulesAttribute = "sparsec.refused_planned_schedules";
+inline constexpr llvm::StringLiteral refusedSplitSchedulesAttribute = "sparsec.refused_split_schedules";
 inline constexpr llvm::StringLiteral refusedNarrowSchedulesAttribute = "sparsec.refused_narrow_schedules";
 inline constexpr llvm::StringLiteral refusedPackedSchedulesAttribute = "sparsec.refused_packed_schedules";
 

@@ -42,6 +42,15 @@ LogicalResult Selection::runNarrow() {
   return expectFits("narrow_schedules", kernel.getNarrowSchedulesAttr());
 }
 
+/// So do split schedules. They read the streams of the planned one.
+LogicalResult Selection::runSplit() {
+  auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSplitSchedulesAttribute));
+  ArrayAttr planned = kernel.getPlannedSchedulesAttr();
+  if (planned && !kernel.getSplitSchedules() && !kernel.getSchedule() && !refused)
+    kernel.setSplitSchedulesAttr(toArray(splitBeside(toSchedule(cast<ScheduleAttr>(planned[0])))));
+  return expectFits("split_schedules", kernel.getSplitSchedulesAttr());
+}
+
 /// So do schedules for packed values.
 LogicalResult Selection::runPacked() {
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedPackedSchedulesAttribute));
@@ -79,7 +88,7 @@ LogicalResult Selection::expectFits(llvm::StringRef attribute, ArrayAttr schedul
 /// The schedule for 16-byte alignment, and one for any where it needs that.
 LogicalResult Selection::run(const ScheduleTable &table) {
   auto rowOf = [&](bool isPlanned) { return table.find(target().name, problem(), isPlanned); };
-  if (failed(runPlanned(rowOf(/*isPlanned=*/true))) || failed(runNarrow()) || failed(runPacked()))
+  if (failed(runPlanned(rowOf(/*isPlanned=*/true))) || failed(runNarrow()) || failed(runSplit()) || failed(runPacked()))
     return failure();
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSchedulesAttribute));
   auto refusedFallbacks = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedFallbackSchedulesAttribute));

@@ -33,6 +33,8 @@ protected:
   virtual std::vector<Schedule> planned() const { return {}; }
   /// Returns the schedules for launches whose width fits in one tile; the operation may have none.
   virtual std::vector<Schedule> narrow() const { return {}; }
+  /// Returns the schedules for launches of few tiles that split K, as they go with a planned one.
+  virtual std::vector<Schedule> splitBeside(const Schedule & /*planned*/) const { return {}; }
   /// Returns the block of packed values; the operation may have none.
   virtual std::optional<PackedBlock> packed() const { return std::nullopt; }
   /// Returns the schedules for launches with packed values.
@@ -45,6 +47,7 @@ protected:
 private:
   mlir::LogicalResult runPlanned(const ScheduleRow *row);
   mlir::LogicalResult runNarrow();
+  mlir::LogicalResult runSplit();
   mlir::LogicalResult runPacked();
   mlir::LogicalResult expectFits(llvm::StringRef attribute, mlir::ArrayAttr schedules);
   mlir::ArrayAttr toArray(llvm::ArrayRef<Schedule> schedules);

@@ -22,7 +22,7 @@ static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
   if (schedule.isForHost())
     return ".host"; // the kernel is a symbol of the same module
   if (use == Use::parts)
-    return "_parts";
+    return "_parts" + (schedule.getWalk() == Walk::streams ? std::to_string(schedule.getTileN()) : "");
   if (use == Use::cut)
     return "_cut";
   if (use == Use::packed)
@@ -48,7 +48,7 @@ static int64_t smallestElement(KernelOp kernel) {
 
 /// The bytes that every pointer and stride must be a multiple of. cp.async and TMA move 16 bytes at a time; a scalar
 /// copy reads single elements.
-int64_t ProgramBuilder::alignment(Use use) {
+int64_t ProgramBuilder::alignment() {
   switch (schedule.getCopy()) {
   case Copy::unpack:
     return smallestElement(kernel);
@@ -67,17 +67,16 @@ int64_t ProgramBuilder::alignment(Use use) {
 
 /// Whether a program for few columns is also the fastest one for more columns, where all of its tiles run at once: then
 /// nothing counts but the time of a tile. That of mma.sync takes longer than the others (bench/notes/small-widths.md).
-bool ProgramBuilder::runsFewTiles(Use use) {
-  return use == Use::narrow && schedule.getInstruction() == Instruction::wgmma;
-}
+bool ProgramBuilder::runsFewTiles() { return use == Use::narrow && schedule.getInstruction() == Instruction::wgmma; }
 
-void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant, Use use) {
+void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant, Use wanted) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
+  use = wanted;
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
   auto oneOf = [&](bool isLimited) { return isLimited ? b.getI64IntegerAttr(1) : IntegerAttr(); };
   auto program =
-      ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(use),
-                        /*most_panels=*/oneOf(isNarrow(use)), /*most_tiles_per_sm=*/oneOf(runsFewTiles(use)),
+      ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(),
+                        /*most_panels=*/oneOf(isNarrow(use)), /*most_tiles_per_sm=*/oneOf(runsFewTiles()),
                         /*split=*/use == Use::parts, /*cut=*/use == Use::cut, /*adjacent_columns=*/false,
                         /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
@@ -108,13 +107,28 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
   YieldOp::create(b, store.getLoc(), ValueRange{body->addArgument(b.getF32Type(), store.getLoc())});
 }
 
+using ProgramList = SmallVector<std::pair<ScheduleAttr, Use>>;
+
+/// Programs that split K come in front of narrow ones that have as many columns: these are for launches without a plan.
+static void addSplit(KernelOp kernel, ProgramList &programs) {
+  ArrayAttr split = kernel.getSplitSchedulesAttr();
+  if (!split)
+    return;
+  for (auto schedule : split.getAsRange<ScheduleAttr>()) {
+    auto isBehind = [&](const auto &program) {
+      return !isNarrow(program.second) || program.first.getTileN() >= schedule.getTileN();
+    };
+    programs.insert(llvm::find_if(programs, isBehind), {schedule, Use::parts});
+  }
+}
+
 /// The schedules of a kernel's programs in order of preference, with the calls that each program is for. The narrowest
 /// schedule and others of few columns get a second program for rows that begin anywhere, if rows of an operand may do
 /// so (see Family). It is the only one where the schedule in front has as many columns and takes all other calls.
-static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
+static ProgramList programsOf(KernelOp kernel) {
   const Family &family = familyOf(kernel);
   const size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0; // they come first
-  SmallVector<std::pair<ScheduleAttr, Use>> programs;
+  ProgramList programs;
   constexpr int64_t fewColumns = 64;
   auto isMisalignedToo = [&](size_t number, ScheduleAttr schedule) {
     const bool isNarrowest = number == 0 || (number < narrow && schedule.getTileN() <= fewColumns);
@@ -131,6 +145,7 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
       programs.emplace_back(schedule, Use::narrowAndMisaligned);
     columnsBefore = schedule.getTileN();
   }
+  addSplit(kernel, programs);
   if (family.hasParts() && !kernel.getScheduleAttr().isForHost()) {
     auto isMain = [&](const auto &program) {
       return program.first == kernel.getScheduleAttr() && program.second == Use::any;
@@ -165,8 +180,11 @@ public:
   /// Packed values come behind the programs for few columns, and before all others: they are faster, where there are
   /// any.
   void run() {
-    SmallVector<std::pair<ScheduleAttr, Use>> all = programsOf(kernel);
-    auto isForFewColumns = [](const auto &program) { return isNarrow(program.second); };
+    ProgramList all = programsOf(kernel);
+    auto isForFewColumns = [&](const auto &program) {
+      ArrayAttr split = kernel.getSplitSchedulesAttr();
+      return isNarrow(program.second) || (split && llvm::is_contained(split, program.first));
+    };
     auto *others = llvm::find_if_not(all, isForFewColumns);
     for (auto [schedule, use] : llvm::make_range(all.begin(), others))
       build(kernel, schedule, use);

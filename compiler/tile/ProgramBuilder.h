@@ -21,7 +21,7 @@ enum class Use {
   any,                 // of any width
   narrow,              // with one panel, or with few tiles
   narrowAndMisaligned, // with one panel, and dense operands of any alignment
-  parts,               // of attention, whose keys are split into parts
+  parts,               // with few tiles, whose K or keys are split into parts
   cut,                 // with a plan that cuts tiles along K or the keys
   packed               // with packed values; the kernel's matrix has packed blocks
 };
@@ -32,7 +32,7 @@ public:
   virtual ~ProgramBuilder() = default;
 
   /// A kernel may have the name that a variant of another one would get, so `programs` makes names unique.
-  void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant, Use use);
+  void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant, Use wanted);
 
 protected:
   /// The ops of the program: in values form a loop over tiles.
@@ -48,12 +48,13 @@ protected:
 
   KernelOp kernel;
   ScheduleAttr schedule;
+  Use use = Use::any;
   mlir::IRMapping mapping;                // values of the kernel to values of the program
   llvm::SmallVector<mlir::Value> results; // the result operands of the program
 
 private:
-  int64_t alignment(Use use);
-  bool runsFewTiles(Use use);
+  int64_t alignment();
+  bool runsFewTiles();
 };
 
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);

@@ -130,7 +130,7 @@ Value sparsec::makeRing(ImplicitLocOpBuilder &b, ScheduleAttr schedule, ArrayRef
 void sparsec::walkTiles(ImplicitLocOpBuilder &b, ValueRange inits,
                         function_ref<SmallVector<Value>(Value tileRow, Value panel, ValueRange carried)> body) {
   auto loop = TileLoopOp::create(b, inits);
-  loop.setPeriodic(true);
+  loop.setPeriodic(!loop->getParentOfType<ProgramOp>().getSplit()); // split tiles have no lists
   OpBuilder::InsertionGuard guard(b);
   Block &block = loop.getBody().front();
   block.clear(); // a loop that carries nothing has its terminator already

@@ -31,6 +31,8 @@ private:
   void buildBody(ImplicitLocOpBuilder &b) override;
   void buildConsumer(ImplicitLocOpBuilder &b);
   Progress beginTile(ImplicitLocOpBuilder &b, const Tile &tile);
+  Value firstProduct(ImplicitLocOpBuilder &b, const Tile &tile);
+  void storeTile(ImplicitLocOpBuilder &b, const Tile &tile, Values sums);
   /// A chunk of the tile, and the numbers of its blocks. Behind the tile's chunks there may be none: the blocks are
   /// then those behind its last one.
   struct Chunk {
@@ -55,6 +57,7 @@ private:
   Visit beginVisit(ImplicitLocOpBuilder &b, Value word, Progress &progress);
   Visit visitBehind(ImplicitLocOpBuilder &b, const Visit &visit, Progress &progress);
   Values beginChunk(ImplicitLocOpBuilder &b, const Progress &progress);
+  void enterChunk(ImplicitLocOpBuilder &b, Value place, Progress &progress);
   Value isAny(ImplicitLocOpBuilder &b, Value word) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, word, i32(b, 0));
   }
@@ -85,18 +88,42 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     group = GroupOp::create(b);
     Value slot = carried[0];
     Progress progress = walkStages(b, tile, slot, beginTile(b, tile));
-    Value row = entryOf(b, tile.window, GroupOp::create(b));
-    for (auto [part, sum] : llvm::enumerate(progress.sums))
-      storeRow(b, row, add(b, tile.column, int64_t(part) * columnsOfPart), sum, /*isSwapped=*/false,
-               /*inLines=*/false);
+    storeTile(b, tile, progress.sums);
     return Values{slot};
   });
   DrainStoresOp::create(b);
 }
 
-/// Every tile begins with the first place of the group. The other values are those of the next chunk to copy.
+/// Of the parts of a tile, the one that comes last has the sums of all.
+void WarpStreamBuilder::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, Values sums) {
+  OpBuilder::InsertionGuard guard(b);
+  if (tile.part) {
+    AwaitCopiesOp::create(b, 0); // of blocks behind the part, which nobody has needed
+    auto joined = JoinPartsOp::create(b, sums[0], tile.window, tile.panel);
+    sums[0] = joined.getTotal();
+    b.setInsertionPointToStart(scf::IfOp::create(b, joined.getIsLast(), /*withElseRegion=*/false).thenBlock());
+  }
+  Value row = entryOf(b, tile.window, GroupOp::create(b));
+  for (auto [part, sum] : llvm::enumerate(sums))
+    storeRow(b, row, add(b, tile.column, int64_t(part) * columnsOfPart), sum, /*isSwapped=*/false, /*inLines=*/false);
+}
+
+/// The number of the group's first product among those of its rows in the window: those of the parts before come first.
+Value WarpStreamBuilder::firstProduct(ImplicitLocOpBuilder &b, const Tile &tile) {
+  Value firstStage = ReadPlanOp::create(b, PlanSection::stage_offsets, tile.window);
+  return CountProductsOp::create(b, firstStage, stagesOf(b, tile).first, entryOf(b, i32(b, 0), group),
+                                 groups() * int64_t(schedule.getCluster()));
+}
+
+/// Every tile begins in the first chunk of the group's places. The other values are those of the next chunk to copy.
 WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b, const Tile &tile) {
   chunks = readRange(b, PlanSection::chunk_offsets, entryOf(b, tile.window, group));
+  Value inChunk = i32(b, 0);
+  if (tile.part) {
+    Value product = firstProduct(b, tile);
+    chunks.first = add(b, chunks.first, divide(b, product, shape.chunkProducts));
+    inChunk = remainder(b, product, shape.chunkProducts);
+  }
   SmallVector<Chunk> first{readChunk(b, chunks.first)};
   for (int64_t chunk = 0; chunk < chunksAhead(); ++chunk)
     first.push_back(chunkAfter(b, first.back()));
@@ -106,7 +133,16 @@ WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b
   Progress progress = {{}, {i32(b, 0), Value()}, first.back().pack()};
   for (int64_t part = 0; part < parts(); ++part)
     progress.sums.push_back(ZeroOp::create(b, sumType()));
+  if (tile.part)
+    enterChunk(b, inChunk, progress);
   return progress;
+}
+
+/// A part of K may begin inside a chunk. The chunk begins here then, because its first product is another part's.
+void WarpStreamBuilder::enterChunk(ImplicitLocOpBuilder &b, Value place, Progress &progress) {
+  Value isInside = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, place, i32(b, 0));
+  progress.others = carryIf(b, isInside, progress.others, [&] { return beginChunk(b, progress); });
+  progress.next.place = place;
 }
 
 void WarpStreamBuilder::copyChunk(ImplicitLocOpBuilder &b, const Chunk &chunk, Value firstPlace) {

@@ -38,6 +38,20 @@ StreamProgram::Values StreamProgram::readEntries(ImplicitLocOpBuilder &b, PlanSe
   return entries;
 }
 
+/// Parts have equally many stages, or one more.
+StreamProgram::Range StreamProgram::stagesOf(ImplicitLocOpBuilder &b, const Tile &tile) {
+  Range all = readRange(b, PlanSection::stage_offsets, tile.window);
+  TilePartOp part = tile.part;
+  if (!part)
+    return all;
+  Value parts = part.getParts(), count = arith::SubIOp::create(b, all.end, all.first);
+  auto begin = [&](Value number) {
+    Value before = arith::DivUIOp::create(b, arith::MulIOp::create(b, count, number), parts);
+    return add(b, all.first, before);
+  };
+  return {begin(part.getPart()), begin(add(b, part.getPart(), 1))};
+}
+
 void StreamProgram::makeColumnProducers(ImplicitLocOpBuilder &b, int64_t count) {
   for (int64_t producer = 0; producer < count; ++producer)
     makeRole(b, count == 1 ? "x" : "x" + std::to_string(producer), RoleUnit::thread, 1, schedule.getProducerRegisters(),
@@ -49,7 +63,7 @@ void StreamProgram::makeColumnProducers(ImplicitLocOpBuilder &b, int64_t count) 
 /// have time to load them later, into the same registers.
 void StreamProgram::buildColumnProducer(ImplicitLocOpBuilder &b, int64_t producer, int64_t count) {
   forEachTile(b, i32(b, 0), [&](const Tile &tile, ValueRange carried) {
-    Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
+    Range stages = stagesOf(b, tile);
     Value before = named(arith::SubIOp::create(b, carried[0], stages.first), "before");
     Value first = add(b, stages.first, remainder(b, arith::SubIOp::create(b, i32(b, producer), carried[0]), count));
     auto readColumns = [&](Value stage) {
@@ -126,7 +140,7 @@ StreamProgram::Progress StreamProgram::Progress::unpack(ValueRange values) const
 /// The word of the next stage is loaded while the group works on this one.
 StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const Tile &tile, Value &slot,
                                                   Progress progress) {
-  Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
+  Range stages = stagesOf(b, tile);
   auto readWord = [&](Value stage) -> Value {
     return ReadPlanOp::create(b, PlanSection::stage_products, entryOf(b, stage, group));
   };

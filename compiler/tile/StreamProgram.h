@@ -47,7 +47,9 @@ protected:
     Progress unpack(mlir::ValueRange values) const;
     size_t count() const { return sums.size() + next.pack().size() + others.size(); }
   };
-  /// Walks the stages of a window. `slot` becomes the one behind the last stage.
+  /// The stages of a tile: those of its window, or of its part of them.
+  Range stagesOf(mlir::ImplicitLocOpBuilder &b, const Tile &tile);
+  /// Walks the stages of a tile. `slot` becomes the one behind the last stage.
   Progress walkStages(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value &slot, Progress progress);
 
   /// Waits for the columns of a stage, and walks those in which the group has products. `word` has bits for all columns

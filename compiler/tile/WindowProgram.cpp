@@ -14,10 +14,12 @@ using namespace sparsec;
 void WindowProgram::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits,
                                 function_ref<Values(const Tile &, ValueRange carried)> body) {
   walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
+    TilePartOp part = use == Use::parts ? TilePartOp::create(b, panel) : TilePartOp();
+    Value panelOfCta = part ? part.getPanel() : panel;
     if (int64_t cluster = schedule.getCluster(); cluster > 1 && !sharesWindows())
-      panel = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
-    Tile tile = {named(tileRow, "window"), named(multiply(b, panel, schedule.getTileN()), "column")};
-    return body(tile, carried);
+      panelOfCta = add(b, multiply(b, panelOfCta, cluster), ClusterRankOp::create(b));
+    Value column = named(multiply(b, panelOfCta, schedule.getTileN()), "column");
+    return body({named(tileRow, "window"), column, panel, part}, carried);
   });
 }
 

@@ -15,8 +15,11 @@ protected:
   WindowProgram(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
       : ProgramBuilder(kernel, schedule), spmm(spmm), matrix(spmm.getMatrix().getType()) {}
 
+  /// All i32.
   struct Tile {
-    mlir::Value window, column; // i32: the number of the window, and the first column of the result
+    mlir::Value window, column; // the number of the window, and the first column of the result
+    mlir::Value panel;          // of the grid
+    TilePartOp part;            // of K, in a split program; else null
   };
   struct Range {
     mlir::Value first, end;

@@ -480,15 +480,17 @@ Status checkRequiredSections(const KernelRecords &records, uint32_t number, cons
   return {};
 }
 
-/// Only attention has keys, and its parts need a stage that merges them.
+/// Parts of keys need a stage that merges them. Those of a product are of streams, and joined by their only stage.
 Status checkParts(const KernelRecords &records, uint32_t number, const std::string &name) {
   const sparsec_variant_info_t &variant = records.info.variantsOf(records.kernel)[number];
   if (variant.part_keys == 0)
     return {};
-  if (records.operation().kind != SPARSEC_OPERATION_ATTENTION || records.info.isHost())
-    return records.broken(name, " has parts of ", variant.part_keys, " keys, but is no attention of a GPU");
-  if (variant.stage_count != 2)
-    return records.broken(name, " has parts of keys and ", variant.stage_count, " stages, 2 are expected");
+  const bool isProduct = records.operation().kind == SPARSEC_OPERATION_SPMM && takesStreams(variant);
+  if ((records.operation().kind != SPARSEC_OPERATION_ATTENTION && !isProduct) || records.info.isHost())
+    return records.broken(name, " has parts of ", variant.part_keys,
+                          " keys, but is no attention of a GPU, and no product of a GPU with streams");
+  if (const uint32_t expected = isProduct ? 1 : 2; variant.stage_count != expected)
+    return records.broken(name, " has parts of keys and ", variant.stage_count, " stages, ", expected, " are expected");
   return {};
 }
 

@@ -15,7 +15,7 @@ struct WorkspaceRule {
   uint32_t kind;
   const char *name;
   uint32_t elementBytes; // 0: any
-  bool isOfCuts;         // variants have one if their tiles are cut, and only then
+  bool isOfCuts;         // variants have one if their tiles are cut, and only then or for parts of a product
   bool isKept;           // lifetime LAUNCHES and zeroed, or lifetime LAUNCH and not zeroed
 };
 
@@ -53,11 +53,12 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
 /// Only products and attention have tiles that are cut, and their sums need both workspaces.
 Status checkCuts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
   const uint32_t sections = variant.required_sections & cutSections;
+  const bool hasParts = variant.part_keys != 0 && takesStreams(variant);
   for (const WorkspaceRule &rule : workspaceRules) {
     uint32_t found = 0;
     for (const sparsec_workspace_info_t &workspace : records.info.workspacesOf(variant))
       found += workspace.kind == rule.kind;
-    const uint32_t expected = sections != 0;
+    const uint32_t expected = sections != 0 || (hasParts && rule.kind == SPARSEC_WORKSPACE_SUM_FLAGS);
     if (rule.isOfCuts && found != expected)
       return records.broken(name, " has ", rule.name, " ", found, " times, ", expected, " is expected");
   }

@@ -4,6 +4,8 @@
 #include "operations/operation.h"
 #include "plan/key_parts.h"
 
+#include <algorithm>
+
 namespace sparsec::runtime {
 
 namespace {
@@ -42,13 +44,54 @@ const sparsec_requirement_info_t *findUnmet(const sparsec_kernel_s &kernel, cons
   return nullptr;
 }
 
-/// Whether a variant that splits keys has parts for the problem, and memory for them.
-bool canSplit(const sparsec_plan_s *plan, size_t variant, const Problem &problem, int64_t memory) {
-  if (!plan || !plan->variants[variant].hasWorkspaces)
-    return false;
-  const Problem split = withParts(*plan->kernel, plan->kernel->variants[variant], problem);
-  return split.parts > 1 && workspaceBytes(*plan, split, variant) <= memory;
+/// Whether a launch has memory for the parts of K or keys of a variant. Whole tiles need none.
+bool hasMemoryForParts(const sparsec_plan_s &plan, size_t number, const Problem &split, int64_t tiles, int64_t memory) {
+  return workspaceBytes(plan, split, number) <= memory &&
+         (split.parts == 1 || hasRoomForFlags(*plan.kernel, *plan.kernel->variants[number].info, tiles));
 }
+
+/// Whether a variant for few columns, which comes behind the variant `number`, takes the call too.
+bool isNarrowCall(const sparsec_kernel_s &kernel, size_t number, const Problem &problem) {
+  return std::any_of(kernel.variants.begin() + ptrdiff_t(number), kernel.variants.end(), [&](const Variant &variant) {
+    return variant.info->most_panels != 0 && hasTilesFor(kernel, variant, problem);
+  });
+}
+
+/// Whether the plan has the blocks with which streams take less time than a variant for few columns. That variant reads
+/// X for every block. Streams read the columns of X of all windows, of which one takes as long as a block for each byte
+/// of an element.
+bool hasNarrowBlocks(const sparsec_kernel_s &kernel, const VariantPlan &part, const sparsec_variant_info_t &variant) {
+  const auto elementBytes = int64_t(dtypeBytes(kernel.argument(kernel.of(SPARSEC_SPMM_DENSE)).dtype));
+  const auto blocks = int64_t(part.sectionBytes[SPARSEC_PLAN_CHUNK_BLOCKS] / sizeof(int32_t));
+  return blocks >= int64_t(variant.least_narrow_blocks) + elementBytes * part.columns;
+}
+
+/// Whether the tiles of a product are so few that all run at once: as parts, or whole. Packed values, where the plan
+/// has them, gain more. The memory of parts is for windows with all of their rows.
+bool hasFewTiles(const sparsec_plan_s &plan, size_t number, const Problem &problem, const TileGrid &grid,
+                 bool hasPackedValues) {
+  const Variant &variant = plan.kernel->variants[number];
+  auto isPackedHere = [](const VariantPlan &each) { return each.sections[SPARSEC_PLAN_PACKED_STARTS] != nullptr; };
+  return grid.tiles() <= variant.first().residentWorkers && plan.variants[number].windows == grid.tileRows &&
+         (!isNarrowCall(*plan.kernel, number, problem) ||
+          hasNarrowBlocks(*plan.kernel, plan.variants[number], *variant.info)) &&
+         !(hasPackedValues && std::any_of(plan.variants.begin(), plan.variants.end(), isPackedHere));
+}
+
+/// Whether a variant that splits K or keys is for the problem, and has memory for the parts.
+bool canSplit(const sparsec_plan_s *plan, size_t number, const Problem &problem, const LaunchMemory &memory) {
+  if (!plan || !plan->variants[number].hasWorkspaces)
+    return false;
+  const Variant &variant = plan->kernel->variants[number];
+  const Problem split = withParts(*plan->kernel, variant, problem);
+  const TileGrid grid = tileGrid(*plan->kernel, *variant.first().info, problem);
+  const bool isFor =
+      takesStreams(*variant.info) ? hasFewTiles(*plan, number, problem, grid, memory.hasPackedValues) : split.parts > 1;
+  return isFor && hasMemoryForParts(*plan, number, split, grid.tiles(), memory.workspaceBytes);
+}
+
+/// Variants of attention that split keys come before all others, and those of products in their order.
+bool comesFirst(const Variant &variant) { return variant.info->part_keys != 0 && variant.info->stage_count > 1; }
 
 /// Whether a launch has memory for the sums of tiles that the plan cuts.
 bool hasMemoryForSums(const sparsec_plan_s &plan, size_t variant, const Problem &problem, int64_t memory) {
@@ -68,11 +111,10 @@ bool isPlanned(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, size_
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
                      const Problem &problem, const LaunchMemory &memory, size_t &outVariant) {
   const sparsec_requirement_info_t *unmet = nullptr;
-  for (bool isSplit : {true, false})
+  for (bool isFirst : {true, false})
     for (size_t i = 0; i < kernel.variants.size(); ++i) {
       const Variant &variant = kernel.variants[i];
-      if ((variant.info->part_keys != 0) != isSplit ||
-          (isSplit && !canSplit(plan, i, problem, memory.workspaceBytes)) ||
+      if (comesFirst(variant) != isFirst || (variant.info->part_keys != 0 && !canSplit(plan, i, problem, memory)) ||
           (isPacked(*variant.info) && !memory.hasPackedValues) ||
           !isPlanned(kernel, plan, i, problem, memory.workspaceBytes) || !hasTilesFor(kernel, variant, problem))
         continue;

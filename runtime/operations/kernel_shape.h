@@ -74,9 +74,9 @@ constexpr bool isF8(uint32_t dtype) { return dtype == SPARSEC_DTYPE_F8E4M3FN || 
 /// Bytes; also between the workspaces of a variant.
 constexpr int64_t workspaceAlignment = 16;
 
-/// The bytes at the begin of every workspace that hold the tile counter and the flags of sums, in their own places: of
-/// 8 warps each of up to 254 CTAs.
-constexpr int64_t keptWorkspaceBytes = 2048;
+/// The bytes at the begin of every workspace that hold the tile counter and the flags of sums, in their own places: a
+/// byte for each warp of the CTAs of cut tiles, or a 32-bit number for each warp of the tiles in parts.
+constexpr int64_t keptWorkspaceBytes = 8192;
 
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

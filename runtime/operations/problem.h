@@ -27,7 +27,7 @@ struct Problem {
   int64_t pages = SPARSEC_DYNAMIC, pageRows = SPARSEC_DYNAMIC;             // of paged keys, and rows of one page
   int64_t tablePages = SPARSEC_DYNAMIC;                                    // of a sequence in the page table
   int64_t one = 1;                                                         // of tensors that sequences share
-  int64_t parts = 1; // into which a launch splits the keys of a tile
+  int64_t parts = 1; // into which a launch splits the keys of a tile, or K
 
   /// Rows of the result as the reference counts them.
   int64_t resultRows() const { return batches * heads * rows; }

@@ -34,6 +34,10 @@ struct VariantArrays {
   CutLists cuts;
   JointLists joint;
   std::vector<int32_t> windowCounts, windowSizes; // scratch memory of refills
+  VariantArrays *ofStreams = nullptr;             // has the streams of this variant too, and their scratch memory
+
+  VariantArrays &shared() { return ofStreams ? *ofStreams : *this; }
+  const Streams &sharedStreams() const { return ofStreams ? ofStreams->streams : streams; }
 };
 
 /// The inputs of the plans of all variants.
@@ -74,7 +78,7 @@ TileListRequest listRequest(const PlanInput &input, const Variant &variant, int6
           input.lists.pairs().isEmpty() ? nullptr : input.lists.resultPattern(input.kernel),
           input.lists.pairs().isEmpty() ? nullptr : &input.lists.pairs(),
           arrays.windows.isEmpty() ? nullptr : &arrays.windows,
-          arrays.streams.isEmpty() ? nullptr : &arrays.streams};
+          arrays.sharedStreams().isEmpty() ? nullptr : &arrays.sharedStreams()};
 }
 
 /// The lists of one variant; none where what the tiles cost is open.
@@ -254,9 +258,9 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
   const MatrixRows &matrix = *input.matrixOf(variant);
   const sparsec_stage_info_t &stage = *variant.first().info;
   RowOrder order = rowOrderOf(input, variant, matrix, part, progress);
-  if (hasStreams)
+  if (hasStreams && !arrays.ofStreams)
     makeStreams(input, stage, matrix, std::move(order), arrays);
-  else
+  else if (!hasStreams)
     makeWindows(input, stage, matrix, std::move(order), arrays);
   const uint32_t sharing = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_SHARING);
   // Windows for refills have no columns yet.
@@ -265,20 +269,21 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
     arrays.windows = {};
     return false;
   }
-  if (!arrays.streams.isEmpty())
-    setWindows(input.kernel, variant, input.problem, arrays.streams.count(), arrays.streams.columnCount(), part);
+  if (const Streams &streams = arrays.sharedStreams(); !streams.isEmpty())
+    setWindows(input.kernel, variant, input.problem, streams.count(), streams.columnCount(), part);
   if (!arrays.windows.isEmpty())
     setWindows(input.kernel, variant, input.problem, arrays.windows.count(), arrays.windows.columnCount(), part);
-  addStreams(arrays.streams, sections, part);
+  addStreams(arrays.sharedStreams(), sections, part);
   addWindows(arrays.windows, sections, part);
   if (part.windows == 0) {
     addReason(part, "no " + what + ": a number does not fit its section");
     return false;
   }
   if (input.isRefilled()) {
-    arrays.windowSizes.resize(2 * part.windows);
-    sections.add(part, SPARSEC_PLAN_WINDOW_COUNTS, arrays.windowCounts);
-    sections.add(part, SPARSEC_PLAN_WINDOW_SIZES, arrays.windowSizes);
+    VariantArrays &shared = arrays.shared();
+    shared.windowSizes.resize(2 * part.windows);
+    sections.add(part, SPARSEC_PLAN_WINDOW_COUNTS, shared.windowCounts);
+    sections.add(part, SPARSEC_PLAN_WINDOW_SIZES, shared.windowSizes);
   }
   addReason(part,
             input.isRefilled() ? what + " for refills" : windowReason(what, matrix.pattern.count(), part.columns));
@@ -439,10 +444,13 @@ std::string whyNoLists(const sparsec_kernel_s &kernel) {
   return reason ? reason : "";
 }
 
-/// Says when the variant that splits keys is used.
-std::string partReason(const Problem &problem) {
-  return problem.parts > 1 ? "the keys of each tile are split into " + std::to_string(problem.parts) + " parts"
-                           : "the variant is for few tiles with many keys";
+/// Says when the variant that splits K or keys is used.
+std::string partReason(const Problem &problem, const Variant &variant) {
+  const std::string what = takesStreams(*variant.info) ? "K" : "the keys";
+  if (problem.parts > 1)
+    return what + " of each tile " + (what == "K" ? "is" : "are") + " split into " + std::to_string(problem.parts) +
+           " parts";
+  return "the variant is for few tiles" + std::string(what == "K" ? "" : " with many keys");
 }
 
 /// Makes the plan of one variant.
@@ -473,8 +481,8 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   }
   if (variant.info->part_keys != 0) {
     part.order = orderWithoutLists(input.kernel, variant);
-    return addReason(part,
-                     orderName(part.order) + (": " + partReason(withParts(input.kernel, variant, input.problem))));
+    return addReason(part, orderName(part.order) +
+                               (": " + partReason(withParts(input.kernel, variant, input.problem), variant)));
   }
   if (const std::string reason = whyNoLists(input.kernel); !reason.empty()) {
     part.order = orderWithoutLists(input.kernel, variant);
@@ -531,6 +539,9 @@ Status planVariants(const PlanInput &input, const sparsec_plan_options_t &option
   plan.variants.resize(variants.size());
   for (size_t i = 0; i < variants.size(); ++i) {
     progress.beginPart(stepsOf(input, variants[i]));
+    for (size_t before = 0; before < i && !arrays[i].ofStreams; ++before)
+      if (haveSameStreams(variants[before], variants[i]) && !arrays[before].streams.isEmpty())
+        arrays[i].ofStreams = &arrays[before];
     planVariant(input, variants[i], progress, arrays[i], sections, plan.variants[i]);
     SPARSEC_RETURN_IF_ERROR(progress.finishPart());
   }

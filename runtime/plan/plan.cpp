@@ -50,7 +50,7 @@ void setWindows(const sparsec_kernel_s &kernel, const Variant &variant, const Pr
   part.columns = columns;
   if (!isKnown(part.tiles))
     return;
-  part.tiles = tileGridOf(kernel, *variant.first().info, problem, windows).tiles();
+  part.tiles = tileGridOf(kernel, *variant.first().info, withParts(kernel, variant, problem), windows).tiles();
   part.workers = std::min(variant.first().residentWorkers, part.tiles);
 }
 

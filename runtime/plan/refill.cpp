@@ -2,6 +2,7 @@
 #include "plan/refill.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sparsec::runtime {
 
@@ -48,6 +49,16 @@ Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists) {
                                    lists.view(kernel.of(right)));
 }
 
+bool haveSameStreams(const Variant &left, const Variant &right) {
+  auto shapeOf = [](const Variant &variant) {
+    const sparsec_stage_info_t &stage = *variant.first().info;
+    return std::tuple(takesStreams(*variant.info), isPacked(*variant.info), stage.tile_m, stage.consumer_rows,
+                      stage.product_rows, stage.tile_k, stage.chunk_products,
+                      stage.flags & SPARSEC_STAGE_ADJACENT_COLUMNS);
+  };
+  return takesStreams(*left.info) && shapeOf(left) == shapeOf(right);
+}
+
 bool isVariantOfRefills(const sparsec_kernel_s &kernel, const Variant &variant) {
   auto first = [&](auto &&isWanted) { return std::find_if(kernel.variants.begin(), kernel.variants.end(), isWanted); };
   auto found = first([](const Variant &each) { return hasWindowsOfBlocks(*each.info); });
@@ -55,7 +66,7 @@ bool isVariantOfRefills(const sparsec_kernel_s &kernel, const Variant &variant) 
     found = first([](const Variant &each) {
       return each.info->most_panels == 0 && !isPacked(*each.info) && !takesCuts(*each.info);
     });
-  return found != kernel.variants.end() && &*found == &variant;
+  return found != kernel.variants.end() && (&*found == &variant || haveSameStreams(*found, variant));
 }
 
 std::string whyNoRefill(const sparsec_kernel_s &kernel, const Variant &variant, const MatrixRows &matrix) {

@@ -14,8 +14,12 @@ namespace sparsec::runtime {
 /// kernels that write the index of a transposed one, or pairs, are there and take these sizes.
 Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists);
 
+/// Whether the streams of one variant are those of the other: their tiles may have other columns.
+bool haveSameStreams(const Variant &left, const Variant &right);
+
 /// Whether the windows, streams and lists of tiles that refills write are those of this variant: the first one with
-/// windows or streams of stored blocks, or where none has them the first one for any number of panels.
+/// windows or streams of stored blocks and those that share its streams, or where none has them the first one for any
+/// number of panels.
 bool isVariantOfRefills(const sparsec_kernel_s &kernel, const Variant &variant);
 
 /// Why a variant with windows or streams of stored blocks gets none; empty where kernels can write them: they do so for

@@ -181,6 +181,21 @@ bool KernelArguments::hasFewTiles(size_t variant) const {
          int64_t(sparsec_kernel_variant(kernel, variant)->most_tiles_per_sm) * info.multiprocessors;
 }
 
+/// Whether all tiles of streams run at once, a CTA or cluster on each multiprocessor, and no variant for few columns
+/// takes the call: in these tests matrices have too few blocks to pass over one.
+bool KernelArguments::runsAtOnce(size_t variant) const {
+  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, variant, 0);
+  auto info = sized<sparsec_device_info_t>();
+  check(sparsec_device_info(device, &info));
+  auto ceiling = [](int64_t size, int64_t tile) { return (size + tile - 1) / tile; };
+  for (size_t v = variant; v < sparsec_kernel_info(kernel)->variant_count; ++v)
+    if (sparsec_kernel_variant(kernel, v)->most_panels != 0 &&
+        problem.shape.columns <= sparsec_kernel_stage(kernel, v, 0)->tile_n)
+      return false;
+  const int64_t panels = ceiling(problem.shape.columns, stage.tile_n);
+  return ceiling(problem.shape.rows, stage.tile_m) * panels <= info.multiprocessors / stage.cluster;
+}
+
 size_t KernelArguments::expectedVariant(bool hasWindows) const {
   size_t count = sparsec_kernel_info(kernel)->variant_count;
   bool hasTransposedBlocks = false, hasTransposedX = false;
@@ -208,6 +223,8 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
     fits &= sparsec_kernel_variant(kernel, v)->packed_block_rows == 0;
     fits &= hasWindows || (sparsec_kernel_variant(kernel, v)->required_sections & 1u << SPARSEC_PLAN_WINDOW_ROWS) == 0;
     fits &= !symbol.ends_with("_cut");
+    if (symbol.find("_parts") != std::string::npos)
+      fits &= hasWindows && runsAtOnce(v);
     for (const Argument &argument : arguments) {
       size_t index = size_t(&argument - arguments.data());
       uint32_t slot = operandOf(kernel, index).slot;

@@ -51,6 +51,7 @@ private:
   double lossOfRow(int64_t m) const;
   std::string checkRow(int64_t m) const;
   bool hasFewTiles(size_t variant) const;
+  bool runsAtOnce(size_t variant) const;
 
   sparsec_device_t device;
   sparsec_kernel_t kernel;

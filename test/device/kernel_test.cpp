@@ -65,6 +65,13 @@ std::optional<size_t> KernelTest::cutVariant() const {
   return std::nullopt;
 }
 
+std::optional<size_t> KernelTest::splitVariant() const {
+  for (size_t variant = 0; variant < sparsec_kernel_info(kernel)->variant_count; ++variant)
+    if (sparsec_kernel_variant(kernel, variant)->part_keys != 0)
+      return variant;
+  return std::nullopt;
+}
+
 DeviceBuffer KernelTest::poisonedWorkspace(const Plan &plan) const {
   size_t bytes = 0;
   check(sparsec_plan_workspace_bytes(plan.get(), nullptr, 0, &bytes));

@@ -29,6 +29,8 @@ protected:
   int64_t multiprocessors() const;
   /// The number of the variant whose tiles plans cut, if there is one.
   std::optional<size_t> cutVariant() const;
+  /// The number of the variant that splits K or keys into parts, if there is one.
+  std::optional<size_t> splitVariant() const;
   /// A workspace for launches with the plan: what launches keep is zero, and the rest is NaN, as another kernel may
   /// leave it.
   harness::DeviceBuffer poisonedWorkspace(const harness::Plan &plan) const;

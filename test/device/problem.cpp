@@ -247,6 +247,8 @@ Shape manyTilesShape(int64_t blockRows, int64_t blockColumns) {
   return {"many tiles", roundUp(2560, blockRows) - 3, 4 * blockColumns - 1, 4100, Placement::Padded};
 }
 
+Shape partsShape(int64_t tileRows) { return {"parts of K", 2 * tileRows - 8, 2096, 136, Placement::Padded}; }
+
 Shape cutTilesShape(int64_t blockRows, int64_t blockColumns, int64_t tileColumns, int64_t workers) {
   const bool isSmall = workers < 8; // on the simulator
   const int64_t tileRows = isSmall ? 3 : 9, blocks = isSmall ? 5 : 10;

@@ -45,6 +45,9 @@ Shape deepShape(int64_t blockRows, int64_t blockColumns);
 /// More tiles than a GPU holds at a time, so that workers take several.
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns);
 
+/// Two windows of block rows, the last one not full, three panels of 64 columns, and a K of four parts.
+Shape partsShape(int64_t tileRows);
+
 /// About one and a half tiles for each worker, with enough blocks that plans cut tiles along K. The tiles have the
 /// rows of a block and `tileColumns` columns.
 Shape cutTilesShape(int64_t blockRows, int64_t blockColumns, int64_t tileColumns, int64_t workers);

@@ -33,7 +33,9 @@ private:
   void runRefilled(KernelArguments &arguments);
   void runPacked(KernelArguments &arguments);
   void runQuantize(const Shape &shape, PatternKind pattern);
+  void runWithSums(const Shape &shape, PatternKind pattern, size_t variant);
   void runCut();
+  void runParts();
   void runManyTiles();
 };
 
@@ -180,28 +182,21 @@ void SpmmTest::runQuantize(const Shape &shape, PatternKind pattern) {
   checkQuantize({device(), kernel, shape, blocks, guardBytes()});
 }
 
-/// Tiles that are cut along K, several launches with the same workspace, and whole tiles without it.
-void SpmmTest::runCut() {
-  const std::optional<size_t> variant = cutVariant();
-  if (HasFatalFailure() || !variant)
-    return;
-  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
-  const int64_t workers = multiprocessors() / int64_t(stage.cluster);
-  if (workers < 2)
-    return;
-  const Shape shape =
-      cutTilesShape(record.blockRows, record.blockColumns, int64_t(stage.tile_n) * stage.cluster, workers);
+/// Tiles whose sums go through memory to other CTAs: with one workspace for several launches, and whole tiles without
+/// one. The launches with it take `variant`.
+void SpmmTest::runWithSums(const Shape &shape, PatternKind pattern, size_t variant) {
   SCOPED_TRACE(fmt::format("{} ({} x {} x {})", shape.name, shape.rows, shape.depth, shape.columns));
-  auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, PatternKind::Full);
+  auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, pattern);
   KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
   Plan plan = createPlan(kernel, arguments.list(), /*stream=*/nullptr, SPARSEC_PLAN_STATIC_PATTERN);
   const ArgumentArray array(arguments.list());
   size_t chosen = 0;
   check(sparsec_launch_variant(kernel, plan.get(), array.data(), array.size(), &chosen));
-  ASSERT_EQ(chosen, *variant) << planInfo(plan, *variant).reason;
+  ASSERT_EQ(chosen, variant) << planInfo(plan, variant).reason;
   arguments.run(plan.get());
   ASSERT_EQ(arguments.findError(), "") << "with whole tiles";
   const DeviceBuffer workspace = poisonedWorkspace(plan);
+  ASSERT_GT(workspace.bytes(), size_t(runtime::keptWorkspaceBytes));
   arguments.bringWorkspace(&workspace);
   arguments.run(plan.get());
   ASSERT_EQ(arguments.findError(), "");
@@ -211,6 +206,31 @@ void SpmmTest::runCut() {
   arguments.run(plan.get());
   ASSERT_TRUE(first == arguments.resultBytes()) << "a later run gives other bits";
   ASSERT_TRUE(areFlagsZero(workspace)) << "a flag is left";
+}
+
+/// Tiles that are cut along K.
+void SpmmTest::runCut() {
+  const std::optional<size_t> variant = cutVariant();
+  if (HasFatalFailure() || !variant)
+    return;
+  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
+  const int64_t workers = multiprocessors() / int64_t(stage.cluster);
+  if (workers >= 2)
+    runWithSums(cutTilesShape(record.blockRows, record.blockColumns, int64_t(stage.tile_n) * stage.cluster, workers),
+                PatternKind::Full, *variant);
+}
+
+/// Tiles whose K is split into parts, of which a multiprocessor has one at a time.
+void SpmmTest::runParts() {
+  const std::optional<size_t> variant = splitVariant();
+  if (HasFatalFailure() || !variant)
+    return;
+  const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, *variant, 0);
+  constexpr int64_t tiles = 2 * 3, parts = 4;
+  if (multiprocessors() / int64_t(stage.cluster) < tiles * parts)
+    return;
+  for (PatternKind pattern : {PatternKind::Random, PatternKind::Unsorted, PatternKind::EmptyRows})
+    runWithSums(partsShape(stage.tile_m), pattern, *variant);
 }
 
 /// Lists of many tiles for many workers, with several panels at once. A simulator makes them as fast as short ones.
@@ -244,6 +264,7 @@ void SpmmTest::runCases() {
     if (scaleKindsOf(kernel).ofX)
       runCase(deepShape(record.blockRows, record.blockColumns), pattern);
   runCut();
+  runParts();
   runManyTiles();
 }
 

@@ -469,6 +469,42 @@ sparsec.kernel @kernel_c16_same(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: t
 
 // -----
 
+// expected-error @+1 {{expects split_schedules for sparsec.spmm only}}
+sparsec.kernel @kernel_c17(%p: !sparsec.bsr<?x?xbf16, block = 16x16>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x16x16xbf16>)
+    attributes {split_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 64, tile_k = 128, stages = 5, consumers_m = 16, consumers_n = 1, walk = streams, block_stages = 4>]} {
+  %s = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x16x16xbf16>
+  sparsec.return %s : tensor<?x16x16xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects split_schedules with walk = streams, instruction = mma_sync and tile_n = 64, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c17_walk(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {split_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects split_schedules with walk = streams, instruction = mma_sync and tile_n = 64, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c17_instruction(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {split_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 256, tile_n = 64, tile_k = 128, stages = 5, consumers_m = 16, consumers_n = 1, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects split_schedules with walk = streams, instruction = mma_sync and tile_n = 64, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c17_columns(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {split_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 16, consumers_n = 1, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 // expected-error @+1 {{expects packed_schedules with walk = blocks or windows, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c16_streams(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {packed_block = array<i64: 64, 64>, packed_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {

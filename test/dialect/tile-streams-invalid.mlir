@@ -281,6 +281,60 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @count_products_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    sparsec.role "x" thread(1) registers(40) {
+      // expected-error @+1 {{'sparsec.count_products' op expects to be in a role of warps}}
+      %count = sparsec.count_products %i to %i of %i {words = 4 : i64}
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @count_products_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    sparsec.role "consumer" warp(4) registers(152) {
+      // expected-error @+1 {{'sparsec.count_products' op expects words to be at least 1, but got 0}}
+      %count = sparsec.count_products %i to %i of %i {words = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @join_parts_c1 attributes {split, kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    %sum = sparsec.zero : !sparsec.accumulator<16, 64>
+    sparsec.role "consumer" warpgroup(1) registers(152) {
+      // expected-error @+1 {{'sparsec.join_parts' op expects to be in a role of warps}}
+      %total, %is_last = sparsec.join_parts %sum of %i, %i : !sparsec.accumulator<16, 64>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @join_parts_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
+    %i = arith.constant 0 : i32
+    sparsec.role "consumer" warp(4) registers(152) {
+      %sum = sparsec.zero : !sparsec.accumulator<16, 64>
+      // expected-error @+1 {{'sparsec.join_parts' op expects to be in a program that is split}}
+      %total, %is_last = sparsec.join_parts %sum of %i, %i : !sparsec.accumulator<16, 64>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @copy_c12 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 2>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>):
     %ring = sparsec.ring : <4, [!sparsec.buffer<64, 16, bf16, strip = 32>]>

@@ -116,3 +116,34 @@ gpu.module @blocks {
     }
   }
 }
+
+// A part of K begins behind the products of those before it, and the warp that comes last has the sums of all.
+#split = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 4>
+gpu.module @parts {
+  // CHECK-LABEL: sparsec.program @parts_of_k
+  // CHECK-SAME: split
+  sparsec.program @parts_of_k attributes {split, kernel = @k, variant = 0, alignment = 16, schedule = #split} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.role "consumer" warp(4) registers(152) {
+      %tile_row = arith.constant 0 : i32
+      // CHECK: %panel, %part, %parts = sparsec.tile_part
+      %panel, %part, %parts = sparsec.tile_part %tile_row
+      %word = sparsec.group
+      %first = sparsec.read_plan stage_offsets[%tile_row]
+      %stage = arith.addi %first, %part : i32
+      // CHECK: %count = sparsec.count_products %{{.*}} to %{{.*}} of %{{.*}} {words = 16 : i64}
+      %count = sparsec.count_products %first to %stage of %word {words = 16 : i64}
+      %sum = sparsec.zero : !sparsec.accumulator<16, 64>
+      // CHECK: %total, %is_last = sparsec.join_parts %{{.*}} of %{{.*}}, %panel : <16, 64>
+      %total, %is_last = sparsec.join_parts %sum of %tile_row, %panel : !sparsec.accumulator<16, 64>
+      scf.if %is_last {
+        sparsec.store %total to %y[%tile_row, %tile_row, %panel] part %tile_row at(%tile_row, %tile_row) attributes {block_rows = 16 : i64, broadcast = []} : <16, 64> -> tensor<?x?xbf16> {
+        ^bb0(%acc: f32):
+          sparsec.yield %acc : f32
+        }
+      }
+    }
+    sparsec.role "x" thread(1) registers(40) {
+    }
+  }
+}

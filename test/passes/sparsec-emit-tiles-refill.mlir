@@ -40,8 +40,8 @@
 // CHECK-SAME: sparsec.tile_m = 1024 : i64, sparsec.tile_n = 4096 : i64
 // CHECK: red.shared.add.u32
 
-// CHECK-LABEL: llvm.func @small_packed_windows(
-// CHECK-LABEL: llvm.func @small_streams(
+// The first program by streams has the kernels that refill them.
+// CHECK-LABEL: llvm.func @small_parts64(
 // CHECK-LABEL: llvm.func @small_count_windows(
 // CHECK-SAME: #sparsec.parameter<kind = row_ptr>
 // CHECK-LABEL: llvm.func @small_write_windows(
@@ -50,6 +50,8 @@
 // CHECK: red.global.or.b32
 // CHECK-LABEL: llvm.func @small_write_lists(
 // CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 25>
+// CHECK-LABEL: llvm.func @small_packed_windows(
+// CHECK-LABEL: llvm.func @small_streams(
 
 // CHECK-LABEL: llvm.func @paired_count_pairs(
 // CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<count_pairs>

@@ -145,3 +145,12 @@ sparsec.kernel @groups(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{split_schedules expects consumers_n to be between 1 and 1, but got 2}}
+sparsec.kernel @split(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {split_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 256, tile_n = 64, tile_k = 128, stages = 4, consumers_m = 8, consumers_n = 2, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}

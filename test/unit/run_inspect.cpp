@@ -29,7 +29,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 4.19, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 4.20, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"

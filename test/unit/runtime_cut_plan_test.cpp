@@ -107,7 +107,7 @@ TEST_F(CutPlan, LaunchesNeedTheWorkspace) {
   fake.launches.clear();
   options.workspace_bytes = bytes - 1;
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 10240, but got 10239");
+                "options: expects workspace_bytes of at least 16384, but got 16383");
   EXPECT_TRUE(fake.launches.empty());
 }
 
@@ -132,7 +132,7 @@ TEST_F(CutPlan, OtherPlansHaveWholeTiles) {
 
 TEST_F(CutPlan, FlagsHaveRoomForTheLaunch) {
   LaunchInfoBuilder info = linearWithCuts();
-  info.workspaces[1].element_bytes = 255;
+  info.workspaces[1].element_bytes = (keptWorkspaceBytes - 16) / fewMultiprocessors + 1;
   loadCuts(info);
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
   EXPECT_STREQ(planInfo().reason, "no cut tiles: a launch has too many CTAs");

@@ -93,9 +93,9 @@ TEST(LaunchInfo, VersionsAreNamed) {
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
-  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 20; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 20, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.20 and kernel 0 uses operation 77");
+  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 21; }));
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 21, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.21 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -411,8 +411,8 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 }
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
-  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 20, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.20 and kernel 0 uses score step 300");
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 21, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.21 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {

@@ -160,7 +160,7 @@ TEST_F(ModuleLoad, BrokenFilesNeverReachTheDriver) {
   ByteVector file = makeCubin(cudaLinear().build());
   file.pop_back();
   EXPECT_STATUS(load(file), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
-  EXPECT_STATUS(loadChanged([](auto &i) { i.header.major = 5; }), SPARSEC_STATUS_VERSION_MISMATCH, "version 5.19");
+  EXPECT_STATUS(loadChanged([](auto &i) { i.header.major = 5; }), SPARSEC_STATUS_VERSION_MISMATCH, "version 5.20");
   EXPECT_FALSE(fake.called("cuModuleLoadDataEx"));
 }
 

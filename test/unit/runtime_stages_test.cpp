@@ -144,7 +144,7 @@ TEST_F(Workspaces, AreAsLargeAsTheSizesSay) {
   EXPECT_EQ(workspaceBytes(sizes(2, 100)), bytes);
   options.workspace_bytes = bytes - 1;
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 4560, but got 4559");
+                "options: expects workspace_bytes of at least 10704, but got 10703");
   EXPECT_TRUE(fake.launches.empty());
   options.workspace_bytes = bytes;
   ASSERT_OK(launchWith(options));
@@ -192,7 +192,7 @@ TEST_F(Workspaces, LaunchesCheckTheSizeOfTheirOwn) {
   ASSERT_OK(createPlan(ArgumentList(9)));
   options.workspace_bytes = kept + perQuery + rounded - 1;
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 4560, but got 4559");
+                "options: expects workspace_bytes of at least 10704, but got 10703");
   options.workspace_bytes += 1;
   ASSERT_OK(launchWith(options));
   EXPECT_THAT(fake.launches.back().words, ElementsAre(base + kept, base, base + kept + perQuery));
@@ -245,7 +245,7 @@ TEST_F(Workspaces, SizesThatLaunchesMayChange) {
   for (int tensor : {k, v})
     arguments[tensor] = sparsec_dense_bhsd(at(0x200000), SPARSEC_DTYPE_BF16, 2, 4, 300, 64);
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 2112, but got 2080");
+                "options: expects workspace_bytes of at least 8256, but got 8224");
 }
 
 /// More than memory can hold is refused, and does not wrap around.

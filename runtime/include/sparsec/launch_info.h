@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 19
+#define SPARSEC_LAUNCH_INFO_MINOR 20
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -465,9 +465,9 @@ typedef struct sparsec_input_info_s {
 /* A way to run a kernel. The runtime takes the first variant whose requirements the call meets, whose required sections
  * its plan has, and whose first stage has at most most_panels panels for the call, or few tiles (most_tiles_per_sm).
  * Those that require SPARSEC_PLAN_CUT_TILES or have part_keys need memory for their workspaces, the latter also few
- * tiles; the latter then come before all others. The last of the others is for every call. It requires no sections, or
- * those of every static pattern (SPARSEC_PLAN_ROW_STARTS and the two after it, or the pairs of blocks), and only that
- * elements are aligned. */
+ * tiles; those of attention then come before all others. The last of the others is for every call. It requires no
+ * sections, or those of every static pattern (SPARSEC_PLAN_ROW_STARTS and the two after it, or the pairs of blocks),
+ * and only that elements are aligned. */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
   uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run. A machine kernel takes only
@@ -478,15 +478,15 @@ typedef struct sparsec_variant_info_s {
   uint32_t alignment;                   /* bytes: the largest of its requirements */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
   uint32_t most_panels;                 /* 0: any number. A variant with a limit has no tile lists in plans */
-  uint32_t part_keys; /* not 0, attention: the first stage computes parts of the keys of each tile, of so many keys or
-                         more, and the second one merges them. The variant needs its workspaces */
+  uint32_t part_keys; /* not 0: the first stage computes parts of the keys of each tile, or of K, of so many keys or
+                         more. A second stage merges those of keys. The variant needs its workspaces */
   /* Not 0, SpMM: the machine kernels read packed values. In every record of the variant the matrix has blocks of this
    * size in place of its own, as the caller stores it. Its index arrays are SPARSEC_PLAN_PACKED_STARTS and
    * SPARSEC_PLAN_PACKED_COLUMNS, and its values those that SPARSEC_AUXILIARY_PACK_BLOCKS wrote. All such variants of a
    * kernel have packed blocks of one size, multiples of the argument's block. */
   uint32_t packed_block_rows, packed_block_columns;
-  uint32_t most_tiles_per_sm; /* not 0, with most_panels: also for calls of at most so many tiles for each SM */
-  uint32_t reserved;
+  uint32_t most_tiles_per_sm;   /* not 0, with most_panels: also for calls of at most so many tiles for each SM */
+  uint32_t least_narrow_blocks; /* with part_keys: see "Parts of K" in docs/abi.md */
 } sparsec_variant_info_t;
 
 /* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */
@@ -517,7 +517,7 @@ typedef enum sparsec_workspace_kind_e {
    * SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
   SPARSEC_WORKSPACE_TILE_COUNTER = 2,
   SPARSEC_WORKSPACE_TILE_SUMS = 3, /* no extents: the sums of tiles that are cut, element_bytes for each CTA */
-  SPARSEC_WORKSPACE_SUM_FLAGS = 4, /* as a tile counter: element_bytes for each CTA, a byte for each warp with sums */
+  SPARSEC_WORKSPACE_SUM_FLAGS = 4, /* as a counter: element_bytes for each CTA of cut tiles, or tile in parts */
 } sparsec_workspace_kind_t;
 
 /* Device memory that a launch may bring: element_bytes times the product of its extents. Most variants run without. */

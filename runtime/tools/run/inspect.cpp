@@ -304,6 +304,7 @@ static llvm::json::Object describeVariant(const KernelView &view, const sparsec_
                             {"most_panels", variant.most_panels},
                             {"most_tiles_per_sm", variant.most_tiles_per_sm},
                             {"part_keys", variant.part_keys},
+                            {"least_narrow_blocks", variant.least_narrow_blocks},
                             {"plan_costs", std::move(planCosts)}};
 }
 
@@ -442,7 +443,10 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
     if (variant.most_panels != 0)
       printLine(stream, "panels", describeLimits(variant));
     if (variant.part_keys != 0)
-      printLine(stream, "keys", fmt::format("in parts of {} or more, for few tiles", variant.part_keys));
+      printLine(stream, view.rule.kind == SPARSEC_OPERATION_SPMM ? "K" : "keys",
+                fmt::format("in parts of {} or more, for few tiles", variant.part_keys));
+    if (variant.least_narrow_blocks != 0)
+      printLine(stream, "blocks", fmt::format("{} or more for few columns", variant.least_narrow_blocks));
     printPlanCosts(stream, view, variant);
     for (const sparsec_stage_info_t &stage : view.stages(variant))
       printStage(stream, view, stage);
