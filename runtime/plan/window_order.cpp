@@ -12,7 +12,7 @@ namespace sparsec::runtime {
 namespace {
 
 // The effort, in operations on a word of 64 bits. It is counted, not timed, so that an order does not depend on how
-// busy the machine is. 1500 operations take about a microsecond.
+// busy the machine is. 1500 operations take at most a microsecond.
 constexpr int64_t operationsPerBlock = 1500, leastOperations = int64_t(1) << 24;
 /// More swaps for a row than this gain nothing that can be measured.
 constexpr int64_t swapsPerRow = 3000;
@@ -191,6 +191,23 @@ void anneal(Order &order, const WindowWeights &weights, int64_t operations, cons
   }
 }
 
+#ifdef __x86_64__
+/// The same, with the instruction that counts bits, which not every x86-64 has: two thirds of the time goes without it
+/// into these counts.
+__attribute__((target("popcnt"), flatten)) void annealByPopcnt(Order &order, const WindowWeights &weights,
+                                                               int64_t operations, const OrderProgress &progress) {
+  anneal(order, weights, operations, progress);
+}
+#endif
+
+void annealFast(Order &order, const WindowWeights &weights, int64_t operations, const OrderProgress &progress) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("popcnt"))
+    return annealByPopcnt(order, weights, operations, progress);
+#endif
+  anneal(order, weights, operations, progress);
+}
+
 std::vector<int32_t> rowsByLength(const BlockPattern &pattern) {
   std::vector<int32_t> rows(pattern.blockRows);
   std::iota(rows.begin(), rows.end(), 0);
@@ -216,7 +233,7 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, const Wind
   const Order byLength(sets, rowsByLength(pattern), shape);
   Order order = byLength.weightBy(weights) <= unchanged.weightBy(weights) ? byLength : unchanged;
   const int64_t operations = std::max(operationsPerBlock * blocks, leastOperations);
-  anneal(order, weights, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
+  annealFast(order, weights, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
   return order.weightBy(weights) < unchanged.weightBy(weights) ? order.take() : own;
 }
 
