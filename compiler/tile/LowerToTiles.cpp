@@ -73,10 +73,13 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
   use = wanted;
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
-  auto oneOf = [&](bool isLimited) { return isLimited ? b.getI64IntegerAttr(1) : IntegerAttr(); };
+  auto numberIf = [&](bool isLimited, int64_t number) {
+    return isLimited ? b.getI64IntegerAttr(number) : IntegerAttr();
+  };
   auto program =
       ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(),
-                        /*most_panels=*/oneOf(isNarrow(use)), /*most_tiles_per_sm=*/oneOf(runsFewTiles()),
+                        /*most_panels=*/numberIf(isNarrow(use), 1),
+                        /*most_tiles_per_sm=*/numberIf(runsFewTiles(), schedule.getCtasPerSm()),
                         /*split=*/use == Use::parts, /*cut=*/use == Use::cut, /*adjacent_columns=*/false,
                         /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
