@@ -92,8 +92,8 @@ public:
   virtual uint32_t widthOfWholeBlocks(const RecordView & /*kernel*/, const sparsec_operand_info_t & /*operand*/) const {
     return 1;
   }
-  /// The blocks with which a launch by streams gains where a program for few columns could run too; see
-  /// sparsec_variant_info_t.
+  /// The field least_narrow_blocks of variants that split K (docs/abi.md, "Parts of K"): with fewer blocks, a program
+  /// for few columns takes less time.
   virtual uint32_t leastNarrowBlocks() const { return 0; }
   /// The costs that plans compare. Those of an operation without such costs are none.
   virtual std::vector<sparsec_plan_cost_info_t> planCosts(const RecordView & /*kernel*/, const PlanCosts & /*costs*/,

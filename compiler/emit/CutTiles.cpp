@@ -3,6 +3,7 @@
 #include "CutTiles.h"
 
 #include "Ptx.h"
+#include "WarpSums.h"
 
 #include "sparsec/launch_info.h"
 
@@ -10,10 +11,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t warpsOfGroup = 4, bytesOfSum = 4, bytesOfFlag = 1;
-static constexpr int64_t sumsInVector = vectorBytes / bytesOfSum;
-/// From one vector of a lane to the next: those of all lanes lie between them.
-static constexpr int64_t strideOfVectors = warpLanes * vectorBytes;
+static constexpr int64_t warpsOfGroup = 4, bytesOfFlag = 1;
 
 /// Tiles side by side follow one another, so that a worker waits for one of its own CTA or of the CTA before: a launch
 /// comes to an end also where only one CTA runs at a time.
@@ -68,14 +66,11 @@ static Value workspaceOf(ProgramContext &context, WorkspaceKind kind, int64_t by
   return context.parameters.workspace(WorkspaceAttr::get(context.b.getContext(), kind, bytesOfCta));
 }
 
-/// Where a thread has its first vector of sums. A warp has all vectors of its lanes.
-static Value placeOfSums(ProgramContext &context, Operation *op, int64_t count, bool isOfWorkerBefore) {
-  KernelBuilder &b = context.b;
-  const int64_t bytesOfWarp = count * warpLanes * bytesOfSum;
-  Value sums = workspaceOf(context, WorkspaceKind::tile_sums, bytesOfWarp * warpsOfRole(op));
+/// Where a thread has its first vector of sums.
+static Value placeOfThread(ProgramContext &context, Operation *op, int64_t count, bool isOfWorkerBefore) {
+  Value sums = workspaceOf(context, WorkspaceKind::tile_sums, bytesOfWarpSums(count) * warpsOfRole(op));
   WarpPlace place = placeOfWarp(context, op, isOfWorkerBefore);
-  Value ofWarp = b.mul(b.extend(place.number), bytesOfWarp);
-  return b.byteOffset(b.byteOffset(sums, ofWarp), b.extend(b.mul(place.lane, vectorBytes)));
+  return placeOfSums(context.b, sums, place.number, place.lane, count);
 }
 
 static Value flagOf(ProgramContext &context, Operation *op, const WarpPlace &place) {
@@ -84,11 +79,7 @@ static Value flagOf(ProgramContext &context, Operation *op, const WarpPlace &pla
 }
 
 void sparsec::writeSums(ProgramContext &context, WriteSumsOp op, ValueRange sums) {
-  KernelBuilder &b = context.b;
-  Value place = placeOfSums(context, op, int64_t(sums.size()), /*isOfWorkerBefore=*/false);
-  for (size_t i = 0; i < sums.size(); i += sumsInVector)
-    LLVM::StoreOp::create(b, b.vector(sums.slice(i, sumsInVector)),
-                          b.byteOffset(place, int64_t(i / sumsInVector) * strideOfVectors), /*alignment=*/vectorBytes);
+  storeSums(context.b, placeOfThread(context, op, int64_t(sums.size()), /*isOfWorkerBefore=*/false), sums);
 }
 
 void sparsec::releaseSums(ProgramContext &context, ReleaseSumsOp op) {
@@ -119,14 +110,5 @@ Values sparsec::addSums(ProgramContext &context, AddSumsOp op, ValueRange sums) 
 }
 
 Values sparsec::readSums(ProgramContext &context, Operation *op, int64_t count) {
-  KernelBuilder &b = context.b;
-  Value place = placeOfSums(context, op, count, /*isOfWorkerBefore=*/true);
-  auto type = VectorType::get(sumsInVector, b.getF32Type());
-  Values all;
-  for (int64_t i = 0; i < count; i += sumsInVector) {
-    Value vector = b.load(type, b.byteOffset(place, i / sumsInVector * strideOfVectors));
-    for (int64_t j = 0; j < sumsInVector; ++j)
-      all.push_back(LLVM::ExtractElementOp::create(b, vector, b.i32(j)));
-  }
-  return all;
+  return loadSums(context.b, placeOfThread(context, op, count, /*isOfWorkerBefore=*/true), count);
 }

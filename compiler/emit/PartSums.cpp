@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A warp writes its sums to scratch memory of the launch, and counts itself in a counter that it shares with the warps
-// of the same number in the other parts of the tile. The one that comes last reads the sums of all parts in their
-// order. Nobody waits for another CTA, so that a launch comes to an end also where only one CTA runs at a time. The
-// counter is back at zero then, as the next launch expects it.
+// A warp writes its sums to scratch memory of the launch. It then increments a counter that it shares with the warps of
+// the same number in the other parts of the tile. The warp that increments it last reads the sums of all parts in their
+// order, and its increment sets the counter to zero, as the next launch expects it. No CTA waits for another one, so
+// that a launch comes to an end also where only one CTA runs at a time.
 
 #include "PartSums.h"
 
 #include "Ptx.h"
+#include "WarpSums.h"
 
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t bytesOfSum = 4, bytesOfCounter = 4, sumsOfVector = vectorBytes / bytesOfSum;
-/// From one vector of a lane to the next: those of all lanes lie between them.
-static constexpr int64_t strideOfVectors = warpLanes * vectorBytes;
+static constexpr int64_t bytesOfCounter = 4;
 
 void sparsec::emitTilePart(ProgramContext &context, ProgramValues &values, TilePartOp op) {
   KernelBuilder &b = context.b;
@@ -23,7 +22,7 @@ void sparsec::emitTilePart(ProgramContext &context, ProgramValues &values, TileP
   values.assign(op.getResults(), {panel, b.sub(tilePanel, b.mul(panel, parts)), parts});
 }
 
-/// Each lane counts in the words of every 32nd stage.
+/// Each lane counts the bits of every 32nd stage, and the warp adds up.
 void sparsec::emitCountProducts(ProgramEmitter &program, CountProductsOp op) {
   KernelBuilder &b = program.b;
   Value words =
@@ -46,15 +45,15 @@ class PartSums {
 public:
   PartSums(ProgramEmitter &program, JoinPartsOp op, ValueRange sums);
 
-  void write(ValueRange sums);
-  /// Whether the warp is the last one (i1).
+  void write(ValueRange sums) { storeSums(b, ofPart(part), sums); }
+  /// Increments the counter. Returns whether the warp is the last one (i1).
   Value countItself();
   Values addAll();
 
 private:
   int64_t groups() { return int64_t(context.schedule.getConsumersM()) * int64_t(context.schedule.getCluster()); }
   Value ofPart(Value number);
-  Values read(Value number);
+  Values read(Value number) { return loadSums(b, ofPart(number), count); }
 
   ProgramContext &context;
   KernelBuilder &b;
@@ -80,35 +79,12 @@ PartSums::PartSums(ProgramEmitter &program, JoinPartsOp op, ValueRange sums)
 
 /// Where the lane has its first vector of the sums of a part.
 Value PartSums::ofPart(Value number) {
-  const int64_t bytesOfWarp = count * warpLanes * bytesOfSum;
-  Value sums =
-      context.parameters.workspace(WorkspaceAttr::get(b.getContext(), WorkspaceKind::scratch, bytesOfWarp * groups()));
-  Value place = b.add(b.mul(b.add(b.mul(tile, parts), number), groups()), group);
-  Value ofWarp = b.byteOffset(sums, b.mul(b.extend(place), bytesOfWarp));
-  return b.byteOffset(ofWarp, b.extend(b.mul(lane, vectorBytes)));
+  Value sums = context.parameters.workspace(
+      WorkspaceAttr::get(b.getContext(), WorkspaceKind::scratch, bytesOfWarpSums(count) * groups()));
+  return placeOfSums(b, sums, b.add(b.mul(b.add(b.mul(tile, parts), number), groups()), group), lane, count);
 }
 
-void PartSums::write(ValueRange sums) {
-  Value place = ofPart(part);
-  for (int64_t i = 0; i < count; i += sumsOfVector)
-    LLVM::StoreOp::create(b, b.vector(sums.slice(i, sumsOfVector)),
-                          b.byteOffset(place, i / sumsOfVector * strideOfVectors), /*alignment=*/vectorBytes);
-}
-
-Values PartSums::read(Value number) {
-  Value place = ofPart(number);
-  auto type = VectorType::get(sumsOfVector, b.getF32Type());
-  Values all;
-  for (int64_t i = 0; i < count; i += sumsOfVector) {
-    Value vector = b.load(type, b.byteOffset(place, i / sumsOfVector * strideOfVectors));
-    for (int64_t j = 0; j < sumsOfVector; ++j)
-      all.push_back(LLVM::ExtractElementOp::create(b, vector, b.i32(j)));
-  }
-  return all;
-}
-
-/// The barriers of the warp make its lanes' writes part of what lane 0 releases, and what lane 0 acquires visible to
-/// them.
+/// Lane 0 releases what all lanes wrote before the first barrier. What it acquires is visible to all behind the second.
 Value PartSums::countItself() {
   Value counters = context.parameters.workspace(
       WorkspaceAttr::get(b.getContext(), WorkspaceKind::sum_flags, bytesOfCounter * groups()));
@@ -141,7 +117,7 @@ Values PartSums::addAll() {
   return add(ValueRange(result).take_front(count), ValueRange(result).drop_front(count));
 }
 
-/// The sums of all parts, and whether the warp is the last one.
+/// Returns the sums of all parts, and whether the warp is the last one.
 static Values joinParts(PartSums &sums, KernelBuilder &b, const Values &own) {
   sums.write(own);
   Value isLast = sums.countItself();
@@ -155,10 +131,10 @@ void sparsec::emitJoinParts(ProgramEmitter &program, JoinPartsOp op) {
   KernelBuilder &b = program.b;
   Values own = program.values.sums(op.getSum()), whole(own);
   PartSums sums(program, op, own);
-  Value parts = program.context.parameters.get(ParameterKind::parts);
-  whole.push_back(b.equal(b.i32(0), 0));
+  Value isWhole = b.equal(program.context.parameters.get(ParameterKind::parts), 1);
+  whole.push_back(isWhole); // the only part is the last one
   Values joined = b.ifThenElse(
-      b.equal(parts, 1), ValueRange(whole).getTypes(), [&] { return whole; }, [&] { return joinParts(sums, b, own); });
+      isWhole, ValueRange(whole).getTypes(), [&] { return whole; }, [&] { return joinParts(sums, b, own); });
   program.values.set(op.getTotal(), program.values.fromSums(ValueRange(joined).drop_back()));
   program.values.set(op.getIsLast(), joined.back());
 }

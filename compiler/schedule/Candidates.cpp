@@ -313,8 +313,8 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   return fitting;
 }
 
-/// Tiles of 64 columns: a tile for few columns has no products that nobody needs, and more columns have more tiles. Few
-/// tiles read each block once, from memory and not from L2, so that more blocks have to be on their way.
+/// A tile has 64 columns: calls of few columns then compute few columns that nobody needs, and calls of more have more
+/// tiles. Few tiles read each block once, from memory and not from L2, so that more blocks have to be on their way.
 std::vector<Schedule> sparsec::splitSchedules(const Schedule &planned, const ProblemDescription &problem,
                                               const Chip &chip) {
   constexpr int64_t mostStages = 8, leastStages = 3, blockStages = 4;

@@ -36,7 +36,7 @@ std::vector<Schedule> candidateSchedules(const SampledDescription &problem, cons
 
 /// The schedules for launches whose plan has the sections that they need, in order of preference.
 std::vector<Schedule> plannedSchedules(const ProblemDescription &problem, const Chip &chip);
-/// Those of launches with few tiles, which split K into parts. They read the streams of a planned schedule.
+/// The schedules for launches with few tiles, which split K into parts. They read the streams of a planned schedule.
 std::vector<Schedule> splitSchedules(const Schedule &planned, const ProblemDescription &problem, const Chip &chip);
 
 /// The schedules for launches with at most as many columns as their tile has, by rising width.

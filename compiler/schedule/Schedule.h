@@ -186,7 +186,7 @@ bool widensF8(const Schedule &schedule);
 /// Whether consumers copy blocks for themselves, while a producer copies X.
 bool copiesOwnBlocks(const Schedule &schedule);
 
-/// The K of the smallest part in which a launch splits that of the tiles of a product.
+/// A launch that splits the K of a product's tiles makes no part with less of K.
 inline constexpr int64_t leastPartDepth = 512;
 
 } // namespace sparsec

@@ -42,7 +42,7 @@ LogicalResult Selection::runNarrow() {
   return expectFits("narrow_schedules", kernel.getNarrowSchedulesAttr());
 }
 
-/// So do split schedules. They read the streams of the planned one.
+/// A kernel without a hand-written schedule gets split schedules too. They read the streams of the planned one.
 LogicalResult Selection::runSplit() {
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSplitSchedulesAttribute));
   ArrayAttr planned = kernel.getPlannedSchedulesAttr();

@@ -33,7 +33,7 @@ protected:
   virtual std::vector<Schedule> planned() const { return {}; }
   /// Returns the schedules for launches whose width fits in one tile; the operation may have none.
   virtual std::vector<Schedule> narrow() const { return {}; }
-  /// Returns the schedules for launches of few tiles that split K, as they go with a planned one.
+  /// Returns the schedules for launches of few tiles that split K and read the streams of `planned`.
   virtual std::vector<Schedule> splitBeside(const Schedule & /*planned*/) const { return {}; }
   /// Returns the block of packed values; the operation may have none.
   virtual std::optional<PackedBlock> packed() const { return std::nullopt; }

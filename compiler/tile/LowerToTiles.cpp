@@ -112,7 +112,8 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
 
 using ProgramList = SmallVector<std::pair<ScheduleAttr, Use>>;
 
-/// Programs that split K come in front of narrow ones that have as many columns: these are for launches without a plan.
+/// Programs that split K come in front of narrow ones that have as many columns. The narrow ones are for launches
+/// without a plan, and for plans with few blocks.
 static void addSplit(KernelOp kernel, ProgramList &programs) {
   ArrayAttr split = kernel.getSplitSchedulesAttr();
   if (!split)

@@ -94,7 +94,7 @@ void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   DrainStoresOp::create(b);
 }
 
-/// Of the parts of a tile, the one that comes last has the sums of all.
+/// The last part of a tile to end stores the sums of all parts.
 void WarpStreamBuilder::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, Values sums) {
   OpBuilder::InsertionGuard guard(b);
   if (tile.part) {
@@ -108,7 +108,7 @@ void WarpStreamBuilder::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, Val
     storeRow(b, row, add(b, tile.column, int64_t(part) * columnsOfPart), sum, /*isSwapped=*/false, /*inLines=*/false);
 }
 
-/// The number of the group's first product among those of its rows in the window: those of the parts before come first.
+/// Returns how many products the group has in the stages of the window before those of the part.
 Value WarpStreamBuilder::firstProduct(ImplicitLocOpBuilder &b, const Tile &tile) {
   Value firstStage = ReadPlanOp::create(b, PlanSection::stage_offsets, tile.window);
   return CountProductsOp::create(b, firstStage, stagesOf(b, tile).first, entryOf(b, i32(b, 0), group),
@@ -138,7 +138,8 @@ WarpStreamBuilder::Progress WarpStreamBuilder::beginTile(ImplicitLocOpBuilder &b
   return progress;
 }
 
-/// A part of K may begin inside a chunk. The chunk begins here then, because its first product is another part's.
+/// A part of K may begin inside a chunk, whose first product belongs to the part before. No product of this part then
+/// begins the chunk, so that the part begins it here.
 void WarpStreamBuilder::enterChunk(ImplicitLocOpBuilder &b, Value place, Progress &progress) {
   Value isInside = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, place, i32(b, 0));
   progress.others = carryIf(b, isInside, progress.others, [&] { return beginChunk(b, progress); });

@@ -15,7 +15,7 @@ protected:
   WindowProgram(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
       : ProgramBuilder(kernel, schedule), spmm(spmm), matrix(spmm.getMatrix().getType()) {}
 
-  /// All i32.
+  /// The values are i32.
   struct Tile {
     mlir::Value window, column; // the number of the window, and the first column of the result
     mlir::Value panel;          // of the grid

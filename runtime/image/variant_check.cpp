@@ -480,7 +480,8 @@ Status checkRequiredSections(const KernelRecords &records, uint32_t number, cons
   return {};
 }
 
-/// Parts of keys need a stage that merges them. Those of a product are of streams, and joined by their only stage.
+/// Parts of keys need a second stage, which merges them. Only products by streams have parts of K, and their only stage
+/// joins these.
 Status checkParts(const KernelRecords &records, uint32_t number, const std::string &name) {
   const sparsec_variant_info_t &variant = records.info.variantsOf(records.kernel)[number];
   if (variant.part_keys == 0)

@@ -90,7 +90,8 @@ bool canSplit(const sparsec_plan_s *plan, size_t number, const Problem &problem,
   return isFor && hasMemoryForParts(*plan, number, split, grid.tiles(), memory.workspaceBytes);
 }
 
-/// Variants of attention that split keys come before all others, and those of products in their order.
+/// The runtime tries variants of attention that split keys before all others. It tries those of products that split K
+/// in the order of the file.
 bool comesFirst(const Variant &variant) { return variant.info->part_keys != 0 && variant.info->stage_count > 1; }
 
 /// Whether a launch has memory for the sums of tiles that the plan cuts.

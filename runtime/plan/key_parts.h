@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The parts into which a launch of attention splits the keys of every tile, or a launch of a product K, so that few
-// tiles have work for the GPU.
+// The parts into which a launch of attention splits the keys of every tile, and a launch of a product splits K. With
+// parts, few tiles have work for the whole GPU.
 
 #ifndef SPARSEC_RUNTIME_KEY_PARTS_H
 #define SPARSEC_RUNTIME_KEY_PARTS_H

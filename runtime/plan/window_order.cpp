@@ -192,7 +192,7 @@ void anneal(Order &order, const WindowWeights &weights, int64_t operations, cons
 }
 
 #ifdef __x86_64__
-/// The same, with the instruction that counts bits, which not every x86-64 has: two thirds of the time goes without it
+/// Does the same with the instruction that counts bits. Not every x86-64 has it. Without it, two thirds of the time go
 /// into these counts.
 __attribute__((target("popcnt"), flatten)) void annealByPopcnt(Order &order, const WindowWeights &weights,
                                                                int64_t operations, const OrderProgress &progress) {
