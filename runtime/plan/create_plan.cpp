@@ -446,11 +446,11 @@ std::string whyNoLists(const sparsec_kernel_s &kernel) {
 
 /// Says when the variant that splits K or keys is used.
 std::string partReason(const Problem &problem, const Variant &variant) {
-  const std::string what = takesStreams(*variant.info) ? "K" : "the keys";
+  const bool isOfK = takesStreams(*variant.info);
   if (problem.parts > 1)
-    return what + " of each tile " + (what == "K" ? "is" : "are") + " split into " + std::to_string(problem.parts) +
-           " parts";
-  return "the variant is for few tiles" + std::string(what == "K" ? "" : " with many keys");
+    return (isOfK ? "K of each tile is split into " : "the keys of each tile are split into ") +
+           std::to_string(problem.parts) + " parts";
+  return isOfK ? "the variant is for few tiles" : "the variant is for few tiles with many keys";
 }
 
 /// Makes the plan of one variant.
