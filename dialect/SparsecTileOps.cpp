@@ -480,6 +480,7 @@ void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, Valu
   build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, /*end=*/Value(), ring, cursor,
         /*at=*/Value(), index,
         /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*evict_first=*/false, /*clipped=*/false,
+        /*clipped_strips=*/false,
         /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(),
         /*part_dimension=*/IntegerAttr());
 }
@@ -522,8 +523,11 @@ LogicalResult CopyOp::verify() {
   if (buffer->getAdjacent() && (!hasWholeRows || !mayGather(*this)))
     return emitOpError("expects whole rows of a matrix, in a role of warps, for a buffer of adjacent rows");
   // copy_c11
-  if (getClipped() && (!tensor || rank != 2 || mayGather(*this) || getMulticast() || getRows()))
+  const bool clips = getClipped() || getClippedStrips();
+  if (clips && (!tensor || rank != 2 || mayGather(*this) || getMulticast() || getRows()))
     return emitOpError("expects to be clipped only where it brings all rows of a matrix by tma, to one CTA");
+  if (getClipped() && getClippedStrips())
+    return emitOpError("expects to leave out rows or strips, not both");
   // copy_c12
   auto role = (*this)->getParentOfType<RoleOp>();
   if (role && role.getUnit() == RoleUnit::warp && !mayGather(*this))

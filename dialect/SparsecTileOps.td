@@ -582,7 +582,9 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
     it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
-    A `clipped` copy leaves out the rows beyond the tensor, which then keep what they had, and brings no bytes for them.
+    A `clipped` copy leaves out rows beyond the tensor, which then keep what they had, and brings no bytes for them: all
+    of them, where the tensor has at most as many rows as the buffer, or else the second half of the buffer's rows,
+    where it begins beyond. One with `clipped_strips` leaves out strips that begin beyond the tensor, but for the first.
     `evict_first` rows are read once: what a tensor map brings of them is the first to leave L2 for other data.
 
     The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. In a
@@ -608,6 +610,7 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     Variadic<I32>:$parts, Optional<I32>:$end, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at,
     I64Attr:$index,
     UnitAttr:$multicast, UnitAttr:$lines, UnitAttr:$depth_rows, UnitAttr:$evict_first, UnitAttr:$clipped,
+    UnitAttr:$clipped_strips,
     OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
     OptionalAttr<I64Attr>:$part_dimension);
   let assemblyFormat = [{

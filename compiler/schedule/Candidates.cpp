@@ -366,8 +366,8 @@ struct NarrowShape {
 /// of a CTA divide the steps of a tile: each has a short chain of loads, and an SM has many of them in flight. From 33
 /// columns on, and with fp8 from 9 on, wgmma multiplies blocks that fill it, in two slices, or four where steps are
 /// short: the longest block row bounds the time then. It also multiplies blocks of 32 rows, with X as its A operand.
-/// Launches take its tiles also for more columns, where all tiles run at once. Of the shapes for as many columns, the
-/// first one that fits counts (bench/notes/small-widths.md).
+/// Launches take its tiles also for more columns, where they are few. Of the shapes for as many columns, the first one
+/// that fits counts (bench/notes/small-widths.md).
 static constexpr NarrowShape narrowShapes[] = {
     {8, MatrixInstruction::MmaSync, 16, 64, 1, 4, 4, 4, Runs::Any, false, true},
     {16, MatrixInstruction::MmaSync, 32, 64, 1, 4, 3, 3, Runs::Short},
@@ -382,8 +382,8 @@ static constexpr NarrowShape narrowShapes[] = {
     {64, MatrixInstruction::MmaSync, 16, 64, 1, 2, 5, 2, Runs::Long},
     {64, MatrixInstruction::MmaSync, 16, 64, 1, 4, 2, 2},
     {128, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 8},
-    {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, Runs::Long, true},
     {128, MatrixInstruction::Wgmma, 32, 32, 2, 2, 2, 2, Runs::Long},
+    {128, MatrixInstruction::MmaSync, 32, 32, 1, 4, 2, 2, Runs::Long, true},
     {128, MatrixInstruction::MmaSync, 16, 32, 1, 4, 3, 2, Runs::Long},
     {256, MatrixInstruction::Wgmma, 64, 32, 2, 1, 1, 4}};
 

@@ -65,9 +65,18 @@ int64_t ProgramBuilder::alignment() {
   llvm_unreachable("all copies are covered");
 }
 
-/// Whether a program for few columns is also the fastest one for more columns, where all of its tiles run at once: then
-/// nothing counts but the time of a tile. That of mma.sync takes longer than the others (bench/notes/small-widths.md).
+/// Whether a program for few columns is also the fastest one for more columns, where it has few tiles: then nothing
+/// counts but the time of a tile. That of mma.sync takes longer than the others (bench/notes/small-widths.md).
 bool ProgramBuilder::runsFewTiles() { return use == Use::narrow && schedule.getInstruction() == Instruction::wgmma; }
+
+/// The tiles for each multiprocessor that are few: those that run at once. Of wide tiles, two of which share a
+/// multiprocessor, they are twice as many: streams take longer, because they have fewer tiles than there are
+/// multiprocessors (bench/notes/small-products.md).
+int64_t ProgramBuilder::fewTiles() {
+  constexpr int64_t wide = 128;
+  const int64_t atOnce = schedule.getCtasPerSm();
+  return int64_t(schedule.getTileN()) >= wide && atOnce > 1 ? 2 * atOnce : atOnce;
+}
 
 void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant, Use wanted) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
@@ -79,7 +88,7 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   auto program =
       ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment(),
                         /*most_panels=*/numberIf(isNarrow(use), 1),
-                        /*most_tiles_per_sm=*/numberIf(runsFewTiles(), schedule.getCtasPerSm()),
+                        /*most_tiles_per_sm=*/numberIf(runsFewTiles(), fewTiles()),
                         /*split=*/use == Use::parts, /*cut=*/use == Use::cut, /*adjacent_columns=*/false,
                         /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);

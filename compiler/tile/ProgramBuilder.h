@@ -55,6 +55,7 @@ protected:
 private:
   int64_t alignment();
   bool runsFewTiles();
+  int64_t fewTiles();
 };
 
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);

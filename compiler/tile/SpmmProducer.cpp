@@ -53,13 +53,13 @@ void SpmmProducer::makeProducer() {
 }
 
 void SpmmProducer::build() {
-  Value bytes = bytesOfCopies();
   Values begin{CursorOp::create(b, ring)};
   if (scaleTiles)
     begin.push_back(CursorOp::create(b, scaleTiles));
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) -> Values {
     Values inits(carried);
     named(inits[0], "slot");
+    Value bytes = bytesOfCopies(tile);
     if (scaleTiles) {
       Value number = inits.emplace_back(expectedScaleTile());
       for (Value first : {number, add(b, number, 1)})
@@ -137,8 +137,8 @@ Value SpmmProducer::differ(Value one, Value other) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, one, other);
 }
 
-/// Those of A and X, where a slot has scales too; else null.
-Value SpmmProducer::bytesOfCopies() {
+/// Those of A and X in a slot, where they are not all that its buffers hold; else null.
+Value SpmmProducer::bytesOfCopies(const Tile &tile) {
   auto buffers = cast<RingType>(ring.getType()).getBuffers();
   if (buffers.size() == loads.size() && !clipsX())
     return Value();
@@ -148,16 +148,42 @@ Value SpmmProducer::bytesOfCopies() {
              load.getType().getElementType().getIntOrFloatBitWidth() / 8;
   if (!clipsX())
     return i32(b, bytes);
-  BufferType ofX = loads[1].getType();
-  const int64_t rowBytes = ofX.getColumns() * ofX.getElementType().getIntOrFloatBitWidth() / 8;
-  Value rows = SizeOp::create(b, loads[1].getSource(), /*dimension=*/0);
-  Value missing = arith::SubIOp::create(b, i32(b, ofX.getRows()), rows);
-  missing = arith::MaxSIOp::create(b, missing, i32(b, 0));
-  return arith::SubIOp::create(b, i32(b, bytes), multiply(b, missing, rowBytes));
+  return arith::SubIOp::create(b, i32(b, bytes), isTransposed() ? bytesBeyondRows(tile) : bytesOfMissingStrips(tile));
 }
 
-/// Where X is the A operand, no result depends on rows beyond it. Copies that leave them out are faster than zeros.
-bool SpmmProducer::clipsX() { return swapsOperands() && hasSlices() && isTransposed() && !chain.getXScale(); }
+/// Those of rows that X, N x K, does not have. Copies leave out all of them where X has one tile, and otherwise half of
+/// the rows of a tile.
+Value SpmmProducer::bytesBeyondRows(const Tile &tile) {
+  const BufferType ofX = bufferOfX();
+  const int64_t half = ofX.getRows() / 2;
+  auto compare = [&](Value x, int64_t y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::sle, x, i32(b, y)); };
+  Value size = SizeOp::create(b, loads[1].getSource(), /*dimension=*/0);
+  Value rest = arith::SubIOp::create(b, size, tile.at.column);
+  Value ofHalves = arith::SelectOp::create(b, compare(rest, half), i32(b, half), i32(b, 0));
+  Value beyond = arith::SubIOp::create(b, i32(b, ofX.getRows()), size);
+  Value missing = arith::SelectOp::create(b, compare(size, ofX.getRows()), beyond, ofHalves);
+  return multiply(b, missing, ofX.getRowBytes());
+}
+
+/// Those of the strips of a tile that begin beyond X, K x N. A tile begins before its end.
+Value SpmmProducer::bytesOfMissingStrips(const Tile &tile) {
+  const BufferType ofX = bufferOfX();
+  Value rest = arith::SubIOp::create(b, SizeOp::create(b, loads[1].getSource(), /*dimension=*/1), tile.at.column);
+  Value missing = arith::MaxSIOp::create(b, arith::SubIOp::create(b, i32(b, ofX.getColumns()), rest), i32(b, 0));
+  missing = divide(b, missing, ofX.getStripBytes() / ofX.getElementBytes());
+  return multiply(b, missing, ofX.getRows() * ofX.getStripBytes());
+}
+
+/// Where X is the A operand, no result depends on rows of it that do not exist. Copies that leave them out are faster
+/// than zeros.
+bool SpmmProducer::clipsX() {
+  return swapsOperands() && hasSlices() && !chain.getXScale() && (isTransposed() || clipsStrips());
+}
+
+/// Whether such rows are left out as strips, where the rows of the A operand are columns of X.
+bool SpmmProducer::clipsStrips() {
+  return !isTransposed() && blocksPerStep() == 1 && bufferOfX().getRowBytes() > bufferOfX().getStripBytes();
+}
 
 /// The CTAs of a cluster work on one tile row, so that they share A.
 void SpmmProducer::copyStep(const Tile &tile, const Visited &step, int64_t chunk, Value cursor) {
@@ -172,7 +198,8 @@ void SpmmProducer::copyStep(const Tile &tile, const Visited &step, int64_t chunk
     Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
     auto copyOfX =
         CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
-    copyOfX.setClipped(clipsX());
+    copyOfX.setClipped(clipsX() && !clipsStrips());
+    copyOfX.setClippedStrips(clipsX() && clipsStrips());
     if (step.columns.size() > 1)
       setPart(copyOfX, int64_t(number));
   }

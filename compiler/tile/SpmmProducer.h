@@ -47,8 +47,12 @@ private:
   void enterScaleTile(mlir::Value part, mlir::Value &cursor, mlir::Value &number);
   mlir::Value leaveScaleTile(mlir::Value cursor);
   mlir::Value differ(mlir::Value one, mlir::Value other);
-  mlir::Value bytesOfCopies();
+  mlir::Value bytesOfCopies(const Tile &tile);
+  mlir::Value bytesBeyondRows(const Tile &tile);
+  mlir::Value bytesOfMissingStrips(const Tile &tile);
   bool clipsX();
+  bool clipsStrips();
+  BufferType bufferOfX() { return mlir::cast<BufferType>(mlir::cast<RingType>(ring.getType()).getBuffers()[1]); }
 
   mlir::Value scaleTiles; // a ring, or null
 };

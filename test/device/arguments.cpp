@@ -235,9 +235,10 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       if (argument.dense.rank == 2 && argument.dense.sizes[0] > 1) // nothing steps from a single row to the next
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
       // Slices with X as N x K copy blocks with rows of 64 bytes as lines, and no block that K cuts. So do tiles of few
-      // rows those with rows of 32 bytes.
+      // rows those with rows of 32 bytes. Wide tiles of elements of 16 bits copy the rows.
       const int64_t rowBytes = int64_t(problem.blockColumns) * int64_t(sparsec_dtype_bytes(argument.dense.dtype));
-      if (slot == SPARSEC_SPMM_DENSE && hasSlices && hasTransposedX && !hasTransposedBlocks &&
+      const bool copiesRows = stage.tile_n >= 128 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
+      if (slot == SPARSEC_SPMM_DENSE && hasSlices && hasTransposedX && !hasTransposedBlocks && !copiesRows &&
           (rowBytes == 64 || (rowBytes == 32 && stage.tile_m < 64)))
         fits &= argument.dense.sizes[1] % problem.blockColumns == 0;
       // The staged store of 16-bit results and cp.async move whole units of 16 bytes.

@@ -200,15 +200,20 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
   // Cut into the last block row and the last block column.
   int64_t oddRows = rows - blockRows + 5, oddDepth = depth - blockColumns + 3;
   // With 333 columns more tiles than a GPU has multiprocessors: variants for few tiles leave them to the others.
-  const int64_t moreRows = roundUp(4400, blockRows) - 3;
-  if (quick)
-    return {{"odd, padded", oddRows, oddDepth, 133, Placement::Padded},
-            {"odd, misaligned", oddRows, oddDepth, 37, Placement::Misaligned},
-            {"few columns", oddRows, oddDepth, 40, Placement::Padded},
-            {"one column", oddRows, oddDepth, 1, Placement::Padded},
-            {"7 columns, tight", oddRows, oddDepth, 7, Placement::Tight},
-            {"24 columns, tight", oddRows, oddDepth, 24, Placement::Tight},
-            {"61 columns, tight", oddRows, oddDepth, 61, Placement::Tight}};
+  const int64_t moreRows = roundUp(6000, blockRows) - 3;
+  if (quick) {
+    std::vector<Shape> shapes = {{"odd, padded", oddRows, oddDepth, 133, Placement::Padded},
+                                 {"odd, misaligned", oddRows, oddDepth, 37, Placement::Misaligned},
+                                 {"few columns", oddRows, oddDepth, 40, Placement::Padded},
+                                 {"one column", oddRows, oddDepth, 1, Placement::Padded},
+                                 {"7 columns, tight", oddRows, oddDepth, 7, Placement::Tight},
+                                 {"24 columns, tight", oddRows, oddDepth, 24, Placement::Tight},
+                                 {"61 columns, tight", oddRows, oddDepth, 61, Placement::Tight}};
+    // Variants for few tiles of 32 rows take up to twelve on the three multiprocessors of the simulator.
+    if (blockRows == 32)
+      shapes.push_back({"odd, padded, more tiles", oddRows, oddDepth, 517, Placement::Padded});
+    return shapes;
+  }
   return {{"exact", rows, depth, 512, Placement::Tight},
           {"exact, padded", rows, depth, 384, Placement::Padded},
           {"odd, tight, more tiles", moreRows, oddDepth, 333, Placement::Tight},

@@ -344,6 +344,32 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @copy_c11_strips attributes {kernel = @k, variant = 0, alignment = 2, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<8, 32, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<8, 32, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects to be clipped only where it brings all rows of a matrix by tma, to one CTA}}
+    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 0, clipped_strips} : tensor<?x?xbf16>, <3, [!sparsec.buffer<8, 32, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c11_both attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects to leave out rows or strips, not both}}
+    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 0, clipped, clipped_strips} : tensor<?x?xbf16>, <3, [!sparsec.buffer<64, 64, bf16, strip = 128>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @copy_c10 attributes {kernel = @k, variant = 0, alignment = 2, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 8, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <3, [!sparsec.buffer<32, 8, bf16, adjacent>]>

@@ -106,6 +106,29 @@ sparsec.kernel @few_tiles(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
+// Wide tiles, two of which share a multiprocessor, may be twice as many as run at once.
+// CHECK-LABEL: sparsec.kernel @wide_tiles
+// CHECK: sparsec.program @wide_tiles_narrow64 attributes {
+// CHECK-SAME: most_tiles_per_sm = 2 : i64
+// CHECK: sparsec.program @wide_tiles_narrow128 attributes {
+// CHECK-SAME: most_tiles_per_sm = 4 : i64
+sparsec.kernel @wide_tiles(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 2>, #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 2, ctas_per_sm = 2, slices = 2>]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: sparsec.kernel @lone_wide_tiles
+// CHECK: sparsec.program @lone_wide_tiles_narrow128 attributes {
+// CHECK-SAME: most_tiles_per_sm = 1 : i64
+sparsec.kernel @lone_wide_tiles(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 2, slices = 2>]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
 // expected-error @+1 {{expects a schedule; run sparsec-select-schedule first}}
 sparsec.kernel @unscheduled(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

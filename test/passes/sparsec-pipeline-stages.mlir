@@ -476,7 +476,7 @@ sparsec.kernel @lines_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %
 
 // A tile with fewer rows than wgmma has X as its A operand. A stage has two blocks, one copy for both and one for each part
 // of X, which is a strip of the buffer. The last step of a row may have one block: its columns tell. Columns of Y that do not
-// exist are rows of X that are not copied.
+// exist are rows of X that are not copied: all of them with a single tile, or else half of the last tile.
 // CHECK-LABEL: sparsec.program @few_rows
 // CHECK: %[[RING:.*]] = sparsec.ring : !ring{{[0-9]*}}
 // CHECK: %[[W:.*]] = sparsec.view %[[RING]] rows(%{{.*}}) {index = 0 : i64} : !ring{{[0-9]*}} -> <32, 64, f8E4M3FN, k>
@@ -485,9 +485,14 @@ sparsec.kernel @lines_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %
 // CHECK: sparsec.store
 // CHECK-SAME: lines, swapped} : <64, 32>
 // CHECK: sparsec.role "producer"
+// CHECK: %[[FIRST_ROW:.*]] = arith.muli %panel, %c64_i32
 // CHECK: %[[ROWS:.*]] = sparsec.size %{{.*}} {dimension = 0 : i64}
+// CHECK: %[[REST:.*]] = arith.subi %[[ROWS]], %[[FIRST_ROW]]
+// CHECK: %[[IS_HALF:.*]] = arith.cmpi sle, %[[REST]], %c32_i32
+// CHECK: %[[HALF:.*]] = arith.select %[[IS_HALF]], %c32_i32, %c0_i32
 // CHECK: %[[BEYOND:.*]] = arith.subi %c64_i32, %[[ROWS]]
-// CHECK: %[[MISSING:.*]] = arith.maxsi %[[BEYOND]], %c0_i32
+// CHECK: %[[IS_SINGLE:.*]] = arith.cmpi sle, %[[ROWS]], %c64_i32
+// CHECK: %[[MISSING:.*]] = arith.select %[[IS_SINGLE]], %[[BEYOND]], %[[HALF]]
 // CHECK: %[[LESS:.*]] = arith.muli %[[MISSING]], %c64_i32
 // CHECK: %[[BYTES:.*]] = arith.subi %c6144_i32, %[[LESS]]
 // CHECK: sparsec.block_walk %{{.*}} {blocks = 2 : i64}
@@ -499,6 +504,55 @@ sparsec.kernel @lines_of_slices(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %
 // CHECK: sparsec.copy %{{.*}} at(%c64_i32) {clipped, columns = 32 : i64, index = 1 : i64}
 sparsec.kernel @few_rows(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x32>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With X as K x N these rows are columns of it: strips of the buffer that begin beyond X are not copied. Blocks have their
+// rows, and not lines.
+// CHECK-LABEL: sparsec.program @few_rows_of_columns
+// CHECK: sparsec.role "producer"
+// CHECK: %[[FIRST_COLUMN:.*]] = arith.muli %panel, %c128_i32
+// CHECK: %[[COLUMNS:.*]] = sparsec.size %{{.*}} {dimension = 1 : i64}
+// CHECK: %[[REST:.*]] = arith.subi %[[COLUMNS]], %[[FIRST_COLUMN]]
+// CHECK: %[[MISSING:.*]] = arith.subi %c128_i32, %[[REST]]
+// CHECK: %[[BEYOND:.*]] = arith.maxsi %[[MISSING]], %c0_i32
+// CHECK: %[[STRIPS:.*]] = arith.divui %[[BEYOND]], %c64_i32
+// CHECK: %[[LESS:.*]] = arith.muli %[[STRIPS]], %c4096_i32
+// CHECK: %[[BYTES:.*]] = arith.subi %c10240_i32, %[[LESS]]
+// CHECK: sparsec.post %[[RING:.*]][%{{.*}}] bytes(%[[BYTES]])
+// CHECK: sparsec.copy %{{.*}} to %[[RING]][%{{.*}}] {index = 0 : i64} : !sparsec.bsr
+// CHECK: sparsec.copy %{{.*}}[%{{.*}}, %[[FIRST_COLUMN]]] to %[[RING]][%{{.*}}] {clipped_strips, index = 1 : i64}
+sparsec.kernel @few_rows_of_columns(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 2, slices = 2>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// A single strip is always there, and a stage with several blocks has several parts.
+// CHECK-LABEL: sparsec.program @one_strip
+// CHECK-NOT: clipped
+// CHECK-LABEL: sparsec.program @parts_of_strips
+// CHECK-NOT: clipped
+sparsec.kernel @one_strip(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+sparsec.kernel @parts_of_strips(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, slices = 2>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With X as N x K wide tiles copy the rows of blocks too, where narrower ones copy lines.
+// CHECK-LABEL: sparsec.program @wide_rows
+// CHECK-NOT: lines
+// CHECK: sparsec.copy %{{.*}} {clipped, index = 1 : i64}
+// CHECK-LABEL: sparsec.program @narrower_lines
+// CHECK: sparsec.copy %{{.*}} {index = 0 : i64, lines}
+sparsec.kernel @wide_rows(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 2, slices = 2>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+sparsec.kernel @narrower_lines(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 1, slices = 2>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
 

@@ -29,10 +29,11 @@ sparsec.kernel @block32(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// With X as N x K, ptxas has registers for 32 rows of mma.sync. wgmma leaves calls to it where K ends in a block.
+// With X as N x K, ptxas has registers for 32 rows of mma.sync. wgmma leaves calls to it where K ends in a block, but for
+// tiles of 128 columns, which copy rows of blocks and not lines.
 // CHECK-LABEL: sparsec.kernel @block32_transposed(
 // HOPPER-SAME: #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 2>, #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 64,
-// HOPPER-SAME: tile_m = 32, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1, ctas_per_sm = 2, slices = 4>]
+// HOPPER-SAME: #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 2, ctas_per_sm = 2, slices = 2>]
 sparsec.kernel @block32_transposed(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -32,6 +32,7 @@ public:
   }
 
   void copyTensor(ValueRange coordinates, Value place);
+  void copyClipped(ValueRange coordinates, Value place);
   void copyBlock(ValueRange coordinates, Value column);
   void copyBlocks(ValueRange coordinates, ValueRange columns);
   void copyLines(ValueRange coordinates);
@@ -42,6 +43,7 @@ private:
   struct Share {
     int64_t dimension, elements, bytes;
   };
+  Value hasElements(ValueRange coordinates, int64_t count);
   void load(Value destination, Value map, Values at, Value full, Share share);
   int64_t cluster() { return copy.getMulticast() ? int64_t(context.schedule.getCluster()) : 1; }
   Value mapOfBlocks(ArrayRef<int64_t> box, Value column);
@@ -78,11 +80,10 @@ void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   SmallVector<int64_t> box{inner, boxRows};
   box.resize(coordinates.size(), 1);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
-  TensorMapKind kind = copy.getClipped() ? TensorMapKind::dense_clipped : TensorMapKind::dense;
-  Value map = context.parameters.tensorMap(mapOf(kind, box));
+  Value map = context.parameters.tensorMap(mapOf(TensorMapKind::dense, box));
   if (place)
     destination = b.byteOffset(destination, b.mul(place, stripBytes));
-  for (int64_t strip = 0; strip < strips; ++strip)
+  auto copyStrip = [&](int64_t strip) {
     for (int64_t part = 0; part < parts; ++part) {
       Values at(llvm::reverse(coordinates)); // innermost first
       at[0] = b.add(at[0], strip * inner);
@@ -90,6 +91,42 @@ void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
       int64_t offset = (strip * bufferRows + firstRow + part * partRows) * stripBytes;
       load(b.byteOffset(destination, offset), map, at, full, share);
     }
+  };
+  for (int64_t strip = 0; strip < strips; ++strip)
+    if (strip > 0 && copy.getClippedStrips())
+      b.ifThen(hasElements(coordinates, strip * inner), [&] { copyStrip(strip); });
+    else
+      copyStrip(strip);
+}
+
+/// One box, which has no more rows than the tensor. Where the tensor has more rows than the buffer, and its last tile
+/// has at most half of them, all tiles have boxes of half of the rows: the last one has a single box.
+void TensorCopy::copyClipped(ValueRange coordinates, Value place) {
+  const int64_t half = rows / 2, inner = stripBytes / ring.elementBytes(buffer);
+  const int64_t strips = copy.getColumns().value_or(ring.bufferColumns(buffer)) / inner;
+  Value whole = context.parameters.tensorMap(mapOf(TensorMapKind::dense_clipped, {inner, rows}));
+  Value halves = context.parameters.tensorMap(mapOf(TensorMapKind::dense, {inner, half}));
+  Value size = context.size(argument, 0);
+  Value hasHalfTile = b.less(b.modulo(b.sub(size, 1), rows), half);
+  Value areHalves = b.logicalAnd(b.less(b.i32(rows), size), hasHalfTile);
+  Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
+  if (place)
+    destination = b.byteOffset(destination, b.mul(place, stripBytes));
+  for (int64_t strip = 0; strip < strips; ++strip) {
+    Values at(llvm::reverse(coordinates)); // innermost first
+    at[0] = b.add(at[0], strip * inner);
+    Value ofStrip = b.byteOffset(destination, strip * ring.bufferRows(buffer) * stripBytes);
+    load(ofStrip, b.select(areHalves, halves, whole), at, full, {});
+    at[1] = b.add(at[1], half);
+    b.ifThen(b.logicalAnd(areHalves, b.less(at[1], size)),
+             [&] { load(b.byteOffset(ofStrip, half * stripBytes), halves, at, full, {}); });
+  }
+}
+
+/// Whether the tensor has an element `count` places behind the coordinates in its row.
+Value TensorCopy::hasElements(ValueRange coordinates, int64_t count) {
+  const int64_t inner = int64_t(coordinates.size()) - 1;
+  return b.less(b.add(coordinates.back(), count), context.size(argument, inner));
 }
 
 /// One box; with several CTAs this CTA's share for all of them.
@@ -199,6 +236,8 @@ void sparsec::emitTensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, R
     emitter.copyLines(coordinates);
   else if (isa<BsrType>(copy.getSource().getType()))
     emitter.copyBlock(coordinates, blockColumns.empty() ? Value() : blockColumns.front());
+  else if (copy.getClipped())
+    emitter.copyClipped(coordinates, place);
   else
     emitter.copyTensor(coordinates, place);
 }
