@@ -69,9 +69,9 @@ int64_t ProgramBuilder::alignment() {
 /// counts but the time of a tile. That of mma.sync takes longer than the others (bench/notes/small-widths.md).
 bool ProgramBuilder::runsFewTiles() { return use == Use::narrow && schedule.getInstruction() == Instruction::wgmma; }
 
-/// The tiles for each multiprocessor that are few: those that run at once. Of wide tiles, two of which share a
-/// multiprocessor, they are twice as many: streams take longer, because they have fewer tiles than there are
-/// multiprocessors (bench/notes/small-products.md).
+/// How many tiles for each multiprocessor count as few: as many as run at once. Wide tiles may be twice as many, if two
+/// share a multiprocessor. Streams would take longer, because they have fewer tiles than there are multiprocessors then
+/// (bench/notes/small-products.md).
 int64_t ProgramBuilder::fewTiles() {
   constexpr int64_t wide = 128;
   const int64_t atOnce = schedule.getCtasPerSm();

@@ -140,20 +140,22 @@ Value SpmmProducer::differ(Value one, Value other) {
 /// Those of A and X in a slot, where they are not all that its buffers hold; else null.
 Value SpmmProducer::bytesOfCopies(const Tile &tile) {
   auto buffers = cast<RingType>(ring.getType()).getBuffers();
-  if (buffers.size() == loads.size() && !clipsX())
+  if (buffers.size() == loads.size() && !clipsRows() && !clipsStrips())
     return Value();
   int64_t bytes = 0;
   for (LoadOp load : loads)
     bytes += load.getType().getRows() * load.getType().getColumns() *
              load.getType().getElementType().getIntOrFloatBitWidth() / 8;
-  if (!clipsX())
-    return i32(b, bytes);
-  return arith::SubIOp::create(b, i32(b, bytes), isTransposed() ? bytesBeyondRows(tile) : bytesOfMissingStrips(tile));
+  if (clipsRows())
+    return arith::SubIOp::create(b, i32(b, bytes), bytesOfMissingRows(tile));
+  if (clipsStrips())
+    return arith::SubIOp::create(b, i32(b, bytes), bytesOfMissingStrips(tile));
+  return i32(b, bytes);
 }
 
 /// Those of rows that X, N x K, does not have. Copies leave out all of them where X has one tile, and otherwise half of
 /// the rows of a tile.
-Value SpmmProducer::bytesBeyondRows(const Tile &tile) {
+Value SpmmProducer::bytesOfMissingRows(const Tile &tile) {
   const BufferType ofX = bufferOfX();
   const int64_t half = ofX.getRows() / 2;
   auto compare = [&](Value x, int64_t y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::sle, x, i32(b, y)); };
@@ -174,15 +176,16 @@ Value SpmmProducer::bytesOfMissingStrips(const Tile &tile) {
   return multiply(b, missing, ofX.getRows() * ofX.getStripBytes());
 }
 
-/// Where X is the A operand, no result depends on rows of it that do not exist. Copies that leave them out are faster
-/// than zeros.
-bool SpmmProducer::clipsX() {
-  return swapsOperands() && hasSlices() && !chain.getXScale() && (isTransposed() || clipsStrips());
-}
+/// Whether copies leave out rows of the A operand that do not exist. Where X is that operand, no result depends on
+/// them, and zeros would take longer than rows that exist.
+bool SpmmProducer::clipsOperand() { return swapsOperands() && hasSlices() && !chain.getXScale(); }
 
-/// Whether such rows are left out as strips, where the rows of the A operand are columns of X.
+bool SpmmProducer::clipsRows() { return clipsOperand() && isTransposed(); }
+
+/// With X as K x N rows of the operand are columns of X. They are left out as strips, if there are several.
 bool SpmmProducer::clipsStrips() {
-  return !isTransposed() && blocksPerStep() == 1 && bufferOfX().getRowBytes() > bufferOfX().getStripBytes();
+  return clipsOperand() && !isTransposed() && blocksPerStep() == 1 &&
+         bufferOfX().getRowBytes() > bufferOfX().getStripBytes();
 }
 
 /// The CTAs of a cluster work on one tile row, so that they share A.
@@ -198,8 +201,8 @@ void SpmmProducer::copyStep(const Tile &tile, const Visited &step, int64_t chunk
     Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
     auto copyOfX =
         CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
-    copyOfX.setClipped(clipsX() && !clipsStrips());
-    copyOfX.setClippedStrips(clipsX() && clipsStrips());
+    copyOfX.setClipped(clipsRows());
+    copyOfX.setClippedStrips(clipsStrips());
     if (step.columns.size() > 1)
       setPart(copyOfX, int64_t(number));
   }

@@ -48,9 +48,10 @@ private:
   mlir::Value leaveScaleTile(mlir::Value cursor);
   mlir::Value differ(mlir::Value one, mlir::Value other);
   mlir::Value bytesOfCopies(const Tile &tile);
-  mlir::Value bytesBeyondRows(const Tile &tile);
+  mlir::Value bytesOfMissingRows(const Tile &tile);
   mlir::Value bytesOfMissingStrips(const Tile &tile);
-  bool clipsX();
+  bool clipsOperand();
+  bool clipsRows();
   bool clipsStrips();
   BufferType bufferOfX() { return mlir::cast<BufferType>(mlir::cast<RingType>(ring.getType()).getBuffers()[1]); }
 

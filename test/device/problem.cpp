@@ -199,7 +199,8 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
   int64_t depth = quick ? 3 * blockColumns : roundUp(300, blockColumns);
   // Cut into the last block row and the last block column.
   int64_t oddRows = rows - blockRows + 5, oddDepth = depth - blockColumns + 3;
-  // With 333 columns more tiles than a GPU has multiprocessors: variants for few tiles leave them to the others.
+  // With 333 columns more than four tiles of 32 rows for each of 132 multiprocessors: variants for few tiles leave them
+  // to the others.
   const int64_t moreRows = roundUp(6000, blockRows) - 3;
   if (quick) {
     std::vector<Shape> shapes = {{"odd, padded", oddRows, oddDepth, 133, Placement::Padded},
